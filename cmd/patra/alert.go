@@ -202,14 +202,10 @@ const snoozed = "snoozed"
 func (c *cli) changeAlert(
 	cmd *cobra.Command, args []string, f *changeFlags, done string, do func(*control.Control, control.AlertOrder) (control.AlertChange, error),
 ) error {
-	if f.dryRun && f.token != "" {
-		return misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
-	}
-	if err := f.need(cmd, true); err != nil {
+	by, err := f.by(c, cmd)
+	if err != nil {
 		return err
 	}
-	by := c.by(f.reason)
-	by.Token = f.token
 	return c.changing(cmd.Context(), func(ctl *control.Control) error {
 		v, err := do(ctl, control.AlertOrder{By: by, ID: alertNumber(args), DryRun: f.dryRun})
 		if err != nil {
@@ -220,7 +216,8 @@ func (c *cli) changeAlert(
 			case !v.Changes:
 				c.printf("alert %d: nothing changes\n", v.Before.ID)
 			case !v.Applied:
-				c.printf("alert %d would be %s: %s\napply with --apply %s\n", v.Before.ID, done, v.Before.Text, v.Token)
+				c.printf("alert %d would be %s: %s\n", v.Before.ID, done, v.Before.Text)
+				c.noteToken(v.Token)
 			case v.After.SnoozedUntil != nil:
 				c.printf("alert %d: %s until %s: %s\n", v.After.ID, done, v.After.SnoozedUntil, v.After.Text)
 			case v.Before.SnoozedUntil != nil && done == snoozed:
@@ -233,7 +230,8 @@ func (c *cli) changeAlert(
 }
 
 func (c *cli) alertTestCmd() *cobra.Command {
-	var f changeFlags
+	var dryRun bool
+	var reason string
 	cmd := &cobra.Command{
 		Use: "test [TARGET]", Short: "Send a message that says it is a test, to see whether it arrives",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -248,7 +246,7 @@ func (c *cli) alertTestCmd() *cobra.Command {
 				target = args[0]
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				v, err := ctl.TestAlerts(cmd.Context(), c.by(f.reason), target, f.dryRun)
+				v, err := ctl.TestAlerts(cmd.Context(), c.by(reason), target, dryRun)
 				if err != nil {
 					return err
 				}
@@ -263,7 +261,9 @@ func (c *cli) alertTestCmd() *cobra.Command {
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show who would be sent a message; nothing is sent")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // groups are the headings under which the commands are listed.
@@ -53,6 +56,8 @@ var suggestions = map[string]suggest{
 	"schedule NAME": suggestSchedules,
 	"search NAME":   suggestSearches,
 	"token NAME":    suggestTokens,
+	"target NAME":   suggestTargets,
+	"grants ROLE":   func(context.Context, *control.Control) ([]string, error) { return strings.Split(grantRoles, ", "), nil },
 }
 
 // most is how many things are suggested.
@@ -112,24 +117,105 @@ func suggestTokens(ctx context.Context, ctl *control.Control) ([]string, error) 
 	return out, err
 }
 
-// suggestions for the values of flags, by their names.
-func (c *cli) flagSuggestions() map[string]func() []string {
-	words := func(all ...string) func() []string { return func() []string { return all } }
-	return map[string]func() []string{
-		"output": func() []string {
-			out := make([]string, len(forms))
-			for i, f := range forms {
-				out[i] = string(f)
-			}
-			return out
-		},
-		"format":     control.ExportFormats,
-		"status":     words("ACTIVE", "RETRACTED", "MERGED", "GONE"),
-		"progress":   words("auto", "bar", "plain", "none"),
-		"log-format": words("text", "json"),
-		"role":       words("viewer", "operator", "admin"),
-		"operation":  words("HARVEST", "BACKFILL", "UPDATE"),
+func suggestPlanKeys(ctx context.Context, ctl *control.Control) ([]string, error) {
+	list, err := ctl.Plans(ctx, control.PlanQuery{Limit: most})
+	var out []string
+	for _, p := range list.Plans {
+		out = append(out, fmt.Sprintf("%s\t%s %s %s", p.Key, p.Source, p.Operation, p.Status))
 	}
+	return out, err
+}
+
+func suggestTargets(ctx context.Context, ctl *control.Control) ([]string, error) {
+	list, err := ctl.OutboxTargets(ctx)
+	var out []string
+	for _, t := range list.Targets {
+		out = append(out, t.Name+"\t"+t.Kind)
+	}
+	return out, err
+}
+
+// storedValues are what the store has for the value of a flag, by the name of the flag.
+var storedValues = map[string]suggest{
+	"plan":    suggestPlans,
+	"search":  suggestSearches,
+	"source":  suggestSources,
+	"sources": suggestSources,
+	"target":  suggestTargets,
+}
+
+// fixedValues are the words that a flag takes, by the name of the flag, with the command in
+// front where that makes a difference.
+func fixedValues() map[string][]string {
+	formNames := make([]string, len(forms))
+	for i, f := range forms {
+		formNames[i] = string(f)
+	}
+	operations := []string{"HARVEST", "BACKFILL", "UPDATE"}
+	return map[string][]string{
+		"output":              formNames,
+		"format":              control.ExportFormats(),
+		"export --for":        control.ExportTools(),
+		"dedupe":              {"none", "exact", "probable"},
+		"status":              {"ACTIVE", "RETRACTED", "MERGED", "GONE"},
+		"record list --state": {"active", "retracted", "merged", "gone"},
+		"error list --state":  {"open", "acknowledged", "muted", "resolved", "came_back"},
+		"level":               {"L1", "L2", "L3", "L4"},
+		"progress":            {"auto", "bar", "plain", "none"},
+		"priority":            {"high", "normal", "low"},
+		"log-format":          {"text", "json"},
+		"role":                {"viewer", "operator", "admin"},
+		"op":                  operations,
+		"operation":           operations,
+		"task":                {"harvest", "backfill", "update"},
+		"faults":              {"none", "light", "heavy"},
+		"sim --sources":       sim.Upstreams,
+	}
+}
+
+// completeFlags teaches a command what may be the values of its flags.
+func (c *cli) completeFlags(cmd *cobra.Command) {
+	fixed := fixedValues()
+	name := strings.TrimPrefix(cmd.CommandPath(), "patra ")
+	teach := func(f *pflag.Flag) {
+		var do cobra.CompletionFunc
+		find := storedValues[f.Name]
+		words, known := fixed[name+" --"+f.Name]
+		if !known {
+			words, known = fixed[f.Name]
+		}
+		switch {
+		case f.Value.Type() == "bool":
+			return
+		case known:
+			do = func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return continued(words, begun), cobra.ShellCompDirectiveNoFileComp
+			}
+		case find != nil:
+			if f.Name == "plan" && f.Value.Type() == "string" {
+				find = suggestPlanKeys
+			}
+			do = func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return c.suggested(cmd, find, begun)
+			}
+		default:
+			return
+		}
+		// A flag that a command shares with others may be known already.
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, do)
+	}
+	cmd.Flags().VisitAll(teach)
+	if cmd.HasParent() {
+		cmd.PersistentFlags().VisitAll(teach)
+		return
+	}
+	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "sources" { // of all commands it is a folder
+			_ = cmd.MarkPersistentFlagDirname(f.Name)
+			return
+		}
+		teach(f)
+	})
 }
 
 // completions teaches every command of the tree what may stand for its words and flags.
@@ -137,20 +223,7 @@ func (c *cli) completions(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.completions(sub)
 	}
-	for name, values := range c.flagSuggestions() {
-		if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
-			continue
-		}
-		// A flag that a command shares with others may be known already.
-		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return beginning(values(), begun), cobra.ShellCompDirectiveNoFileComp
-		})
-	}
-	if cmd.Flags().Lookup("source") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("source", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return c.suggested(cmd, suggestSources, begun)
-		})
-	}
+	c.completeFlags(cmd)
 	if cmd.HasSubCommands() || cmd.ValidArgsFunction != nil {
 		return
 	}
@@ -201,7 +274,33 @@ func (c *cli) suggested(cmd *cobra.Command, find suggest, begun string) (out []s
 	if err != nil {
 		return nil, do
 	}
-	return beginning(out, begun), do
+	return continued(out, begun), do
+}
+
+// continued are those that begin as the last word of a list with commas does, each behind the
+// words before it.
+func continued(all []string, begun string) []string {
+	at := strings.LastIndex(begun, ",") + 1
+	out := beginning(all, begun[at:])
+	for i := range out {
+		out[i] = begun[:at] + out[i]
+	}
+	return out
+}
+
+// completeRoles are the roles of patra serve that were not named yet.
+func completeRoles(_ *cobra.Command, named []string, begun string) (out []string, do cobra.ShellCompDirective) {
+	names := []string{"all"}
+	roles, _ := node.ParseRoles(nil) // without a name they are all of them
+	for _, r := range roles {
+		names = append(names, string(r))
+	}
+	for _, name := range beginning(names, begun) {
+		if !slices.Contains(named, name) {
+			out = append(out, name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // beginning are those that begin so.

@@ -93,19 +93,10 @@ func btoi(b bool) int {
 	return 0
 }
 
-// keyChange are those of every verb that changes something.
-type keyChange struct {
-	dryRun bool
-	reason string
-}
-
-func (s *keyChange) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.dryRun, "dry-run", false, "show what would be done and change nothing")
-	cmd.Flags().StringVar(&s.reason, "reason", "", "why, for the audit")
-}
-
-func (s *keyChange) order(c *cli, cmd *cobra.Command, code string) control.CredentialOrder {
-	return control.CredentialOrder{By: c.by(s.reason), Source: code, DryRun: s.dryRun, Help: cmd.CommandPath() + " --help"}
+// credentialOrder is who changes the credentials of a source, and why.
+func (f *changeFlags) credentialOrder(c *cli, cmd *cobra.Command, code string) (control.CredentialOrder, error) {
+	by, err := f.byAnyReason(c, cmd)
+	return control.CredentialOrder{By: by, Source: code, DryRun: f.dryRun, Help: cmd.CommandPath() + " --help"}, err
 }
 
 // named wants the source and the name of a credential. What is too much is not
@@ -124,7 +115,7 @@ func named(cmd *cobra.Command, args []string) error {
 
 func (c *cli) credentialSetCmd() *cobra.Command {
 	var secret secretFlags
-	var change keyChange
+	var change changeFlags
 	var endpoint, task string
 	var prefer bool
 	var weight int
@@ -137,6 +128,10 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 			"  patra credential set scopus main --env ELSEVIER_KEY,ELSEVIER_INSTTOKEN",
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			order, err := change.credentialOrder(c, cmd, args[0])
+			if err != nil {
+				return err
+			}
 			offer := control.SecretOffer{Name: args[1], Endpoint: endpoint, Preferred: prefer, Weight: weight}
 			if task != "" {
 				op, ok := harvest.ParseOperation(task)
@@ -149,24 +144,23 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-				return ctl.SetCredential(cmd.Context(), offer, change.order(c, cmd, args[0]))
+				return ctl.SetCredential(cmd.Context(), offer, order)
 			})
 		},
 	}
 	secret.add(cmd)
-	change.add(cmd)
+	change.add(c, cmd)
 	f := cmd.Flags()
 	f.StringVar(&endpoint, "endpoint", "", "use it for this endpoint only, before others")
 	f.StringVar(&task, "task", "", "use it for this operation only, before others: harvest, backfill or update")
 	f.BoolVar(&prefer, "prefer", false, "use it before others of its standing instead of in turn with them")
 	f.IntVar(&weight, "weight", 1, "its share among keys that take turns")
-	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func (c *cli) credentialRotateCmd() *cobra.Command {
 	var secret secretFlags
-	var change keyChange
+	var change changeFlags
 	var reseal bool
 	cmd := &cobra.Command{
 		Use:   "rotate SOURCE (NAME (--env VAR | --file PATH | --stdin) | --reseal)",
@@ -181,12 +175,16 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 			return named(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			order, err := change.credentialOrder(c, cmd, args[0])
+			if err != nil {
+				return err
+			}
 			if reseal {
 				if len(args) != 1 || secret != (secretFlags{}) {
 					return misuse(cmd, "--reseal takes a source and no secret")
 				}
 				return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-					return ctl.ResealCredentials(cmd.Context(), change.order(c, cmd, args[0]))
+					return ctl.ResealCredentials(cmd.Context(), order)
 				})
 			}
 			offer := control.SecretOffer{Name: args[1]}
@@ -194,31 +192,33 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-				return ctl.RotateCredential(cmd.Context(), offer, change.order(c, cmd, args[0]))
+				return ctl.RotateCredential(cmd.Context(), offer, order)
 			})
 		},
 	}
 	secret.add(cmd)
-	change.add(cmd)
+	change.add(c, cmd)
 	cmd.Flags().BoolVar(&reseal, "reseal", false, "keep the secrets, seal them anew under the current key")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func (c *cli) credentialDisableCmd() *cobra.Command {
-	var change keyChange
+	var change changeFlags
 	cmd := &cobra.Command{
 		Use:   "disable SOURCE NAME",
 		Short: "Take a credential out of use at once",
 		Args:  named,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			order, err := change.credentialOrder(c, cmd, args[0])
+			if err != nil {
+				return err
+			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-				return ctl.DisableCredential(cmd.Context(), args[1], change.order(c, cmd, args[0]))
+				return ctl.DisableCredential(cmd.Context(), args[1], order)
 			})
 		},
 	}
-	change.add(cmd)
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	change.add(c, cmd)
 	return cmd
 }
 
@@ -229,7 +229,10 @@ func (c *cli) changeCredentials(ctx context.Context, do func(*control.Control) (
 		if err != nil {
 			return err
 		}
-		return c.show(done, func() { c.printChanges(done) })
+		return c.show(done, func() {
+			c.printChanges(done)
+			c.noteToken(done.Token)
+		})
 	})
 }
 

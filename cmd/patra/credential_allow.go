@@ -11,11 +11,11 @@ import (
 )
 
 func (c *cli) credentialAllowCmd() *cobra.Command {
-	var change keyChange
+	var change changeFlags
 	var origins, pools, rates []string
 	var withdraw bool
 	cmd := &cobra.Command{
-		Use:   "allow SOURCE (--origin URL | --pool-for SOURCE | --rate-for SOURCE)... --reason WHY",
+		Use:   "allow SOURCE (--origin URL | --pool-for SOURCE | --rate-for SOURCE)... --reason TEXT",
 		Short: "Let a source's credentials go to another address, or another source use them or its rate limit",
 		Long: "A credential is bound to where its source was when it was set: no pack can have it sent elsewhere. This is how\n" +
 			"somebody who may does: by naming the address, or the other source. Without a flag what is allowed is listed.",
@@ -39,21 +39,22 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 				}
 				return c.listGrants(cmd.Context(), args[0])
 			}
-			if change.reason == "" && !change.dryRun {
-				return usage(errors.New("needs --reason WHY, for the audit"))
+			by, err := change.by(c, cmd)
+			if err != nil {
+				return err
 			}
+			order := control.CredentialOrder{By: by, Source: args[0], DryRun: change.dryRun, Help: cmd.CommandPath() + " --help"}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-				return ctl.Allow(cmd.Context(), p, change.order(c, cmd, args[0]))
+				return ctl.Allow(cmd.Context(), p, order)
 			})
 		},
 	}
-	change.add(cmd)
+	change.add(c, cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&origins, "origin", nil, "its credentials may be sent to this address: scheme, host and port")
 	f.StringArrayVar(&pools, "pool-for", nil, "this source may use its credentials, where that source is now")
 	f.StringArrayVar(&rates, "rate-for", nil, "this source may count its requests under the same rate limit")
 	f.BoolVar(&withdraw, "withdraw", false, "take back what was allowed")
-	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 

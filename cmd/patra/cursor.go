@@ -164,7 +164,8 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 			"BACKFILL goes back: T is then the beginning of the oldest gap to accept. Open slices are not skipped: cancel them\n" +
 			"first. With --dry-run it shows the gaps and accepts none.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			id, err := strconv.ParseInt(args[0], 10, 64)
@@ -175,29 +176,32 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 				return misuse(cmd, "skip needs --to: the instant up to which gaps are accepted")
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				return c.skip(cmd.Context(), ctl, harvest.CursorID(id), to, &f)
+				return c.skip(cmd.Context(), ctl, harvest.CursorID(id), to, by, f.dryRun)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "accept gaps up to this instant, of a BACKFILL back to it, of an UPDATE up to this number")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
 // skip accepts the gaps that a cursor has before it as far as a place.
-func (c *cli) skip(ctx context.Context, ctl *control.Control, id harvest.CursorID, to string, f *changeFlags) error {
+func (c *cli) skip(ctx context.Context, ctl *control.Control, id harvest.CursorID, to string, by control.By, dryRun bool) error {
 	until, err := ctl.CursorPlace(ctx, id, to)
 	if err != nil {
 		return err
 	}
-	if f.dryRun {
+	if dryRun {
 		v, err := ctl.PreviewSkip(ctx, id, until)
 		if err != nil {
 			return err
 		}
-		return c.show(v, func() { c.printSkip(v, until, true) })
+		return c.show(v, func() {
+			c.printSkip(v, until, true)
+			c.noteToken(v.Token)
+		})
 	}
-	v, err := ctl.Skip(ctx, id, until, c.by(f.reason))
+	v, err := ctl.Skip(ctx, id, until, by)
 	if err != nil {
 		return err
 	}

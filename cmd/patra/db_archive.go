@@ -75,18 +75,15 @@ func (c *cli) dbArchiveCmd() *cobra.Command {
 			"its number: patra db archive show plan/12. `patra serve` does the same by itself, a little at a time.",
 		Example: "  patra db archive --dry-run\n  patra db archive --before 2026-01-01 --reason 'disk'\n  patra db archive show plan/12",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.dryRun && f.token != "" {
-				return misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
-			}
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			at, err := parseTime("before", before)
 			if err != nil {
 				return err
 			}
-			order := control.ArchiveOrder{By: c.by(f.reason), Before: at}
-			order.Token = f.token
+			order := control.ArchiveOrder{By: by, Before: at}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				if f.dryRun {
 					return c.previewArchive(cmd, ctl, order)

@@ -250,17 +250,3 @@ func (c *cli) decideError(cmd *cobra.Command, number string, f *changeFlags, len
 		})
 	})
 }
-
-// by checks the flags of a change that needs a reason, and says who makes it and why.
-func (f *changeFlags) by(c *cli, cmd *cobra.Command) (control.By, error) {
-	o, err := f.order(c, cmd, true)
-	o.By.Token = o.Token
-	return o.By, err
-}
-
-// noteToken says how to make exactly the change that was shown.
-func (c *cli) noteToken(token string) {
-	if token != "" {
-		c.notef("nothing was changed; next: the same with --apply %s --reason TEXT in place of --dry-run\n", token)
-	}
-}

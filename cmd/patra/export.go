@@ -88,8 +88,6 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.Int64Var(&after, "after", 0, "with --follow: begin behind this place of the feed")
 	f.StringVar(&out, "out", "-", "file, with --for also a folder for one file a source, or - for stdout")
 	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object; to stderr where the records go to stdout")
-	// Other commands have a flag of this name that is a time.
-	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(control.ExportTools(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -351,7 +351,8 @@ func TestFullDisk_NothingHalfWritten(t *testing.T) {
 			t.Errorf("umount: %v %s", err, out)
 		}
 	})
-	db := "sqlite:" + filepath.Join(dir, "a.db")
+	path := filepath.Join(dir, "a.db")
+	db := "sqlite:" + path
 	_, url := oracle(t, sim.Config{Records: 3000, Seed: 2})
 	code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org")
 	if code != exitFailed || !strings.Contains(e, "disk_full") || !strings.Contains(e, "free disk space") {
@@ -363,6 +364,8 @@ func TestFullDisk_NothingHalfWritten(t *testing.T) {
 	if code, out, e := patra(t, "verify", "--db", db); code != 0 {
 		t.Errorf("verify: exit %d: %s%s", code, out, e)
 	}
+	// There was no room to give the task back, and nobody waits here until its minute is over.
+	sqlite(t, path, `UPDATE ing_task SET leased_until='2000-01-01 00:00:00.000000' WHERE leased_until IS NOT NULL`)
 	code, out, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org", "--lease", "1s", "--json")
 	if code != 0 {
 		t.Errorf("after room was made: exit %d: %s%s", code, out, e)

@@ -169,23 +169,30 @@ func (c *cli) deployManCmd() *cobra.Command {
 	return cmd
 }
 
-// deployReferenceCmd prints the list of all commands, or of all codes.
+// deployReferenceCmd prints the list of all commands, of all codes or of all settings.
 func (c *cli) deployReferenceCmd() *cobra.Command {
-	var codes bool
+	var codes, settings bool
 	cmd := &cobra.Command{
-		Use: "reference", Short: "Print all commands with their flags, or all codes, in Markdown", Args: noArgs,
-		Example: "  patra deploy reference > docs/commands.md\n  patra deploy reference --codes > docs/codes.md",
+		Use: "reference", Short: "Print all commands with their flags, all codes, or all settings, in Markdown", Args: noArgs,
+		Example: "  patra deploy reference > docs/commands.md\n  patra deploy reference --codes > docs/codes.md\n" +
+			"  patra deploy reference --configuration > docs/configuration.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !codes {
-				c.printf("%s", reference(cmd.Root()))
-				return nil
+			text := reference(cmd.Root())
+			var err error
+			switch {
+			case codes && settings:
+				return misuse(cmd, "--codes and --configuration are two pages: print one after the other")
+			case codes:
+				text, err = codesReference()
+			case settings:
+				text = configurationReference(cmd.Root())
 			}
-			text, err := codesReference()
 			c.printf("%s", text)
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&codes, "codes", false, "all codes and words, and the faults of the simulator")
+	cmd.Flags().BoolVar(&settings, "configuration", false, "all settings: flags that have a variable, the file of settings, other variables")
 	return cmd
 }
 

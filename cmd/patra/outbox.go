@@ -155,17 +155,13 @@ func (c *cli) outboxRetryCmd() *cobra.Command {
 			return oneMessage(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.dryRun && f.token != "" {
-				return misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
-			}
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			if len(args) == 1 {
 				q.ID, _ = strconv.ParseInt(args[0], 10, 64) // looked at above
 			}
-			by := c.by(f.reason)
-			by.Token = f.token
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.RetryOutbox(cmd.Context(), q, by, f.dryRun)
 				if err != nil {
@@ -176,7 +172,8 @@ func (c *cli) outboxRetryCmd() *cobra.Command {
 						c.printf("%s will be tried again at once\n", control.Count(int(v.Messages), "message"))
 						return
 					}
-					c.printf("%s would be tried again\napply with --apply %s\n", control.Count(int(v.Messages), "message"), v.Token)
+					c.printf("%s would be tried again\n", control.Count(int(v.Messages), "message"))
+					c.noteToken(v.Token)
 				})
 			})
 		},

@@ -51,7 +51,8 @@ func (c *cli) targetAddCmd() *cobra.Command {
 				case v.Applied:
 					c.printf("%s (%s) is told of what is stored from now on\n", v.Name, v.Kind)
 				default:
-					c.printf("%s (%s) would be told\napply with --apply %s\n", v.Name, v.Kind, v.Token)
+					c.printf("%s (%s) would be told\n", v.Name, v.Kind)
+					c.noteToken(v.Token)
 				}
 			})
 		},
@@ -68,7 +69,8 @@ func (c *cli) targetRemoveCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.changeTarget(cmd, &f, control.TargetOrder{Name: args[0]}, (*control.Control).RemoveTarget, func(v control.TargetChange) {
 				if !v.Applied {
-					c.printf("%s (%s) would be forgotten, with %d revisions that it has not got\napply with --apply %s\n", v.Name, v.Kind, v.Unsent, v.Token)
+					c.printf("%s (%s) would be forgotten, with %d revisions that it has not got\n", v.Name, v.Kind, v.Unsent)
+					c.noteToken(v.Token)
 					return
 				}
 				c.printf("%s (%s) is forgotten, with %d revisions that it has not got\n", v.Name, v.Kind, v.Unsent)
@@ -87,14 +89,11 @@ func (c *cli) changeTarget(
 	cmd *cobra.Command, f *changeFlags, o control.TargetOrder,
 	do func(*control.Control, context.Context, control.TargetOrder) (control.TargetChange, error), say func(control.TargetChange),
 ) error {
-	if f.dryRun && f.token != "" {
-		return misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
-	}
-	if err := f.need(cmd, true); err != nil {
+	by, err := f.by(c, cmd)
+	if err != nil {
 		return err
 	}
-	o.By = c.by(f.reason)
-	o.Token = f.token
+	o.By = by
 	o.DryRun = f.dryRun
 	return c.changing(cmd.Context(), func(ctl *control.Control) error {
 		v, err := do(ctl, cmd.Context(), o)

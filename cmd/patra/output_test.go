@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/papertrace/patra/internal/sim"
 )
 
 // TestOutput_EveryFormTellsTheSame: the same answer in each form, in the order in which
@@ -68,6 +71,18 @@ func TestCompletion_KnowsWhatThereIs(t *testing.T) {
 	if code, out, e := patra(t, "db", "migrate", "--db", db); code != 0 {
 		t.Fatal(out, e)
 	}
+	if code, out, e := patra(t, "search", "new", "insulin", "--query", "ti:insulin", "--sources", "crossref", "--db", db); code != 0 {
+		t.Fatal(out, e)
+	}
+	_, url := oracle(t, sim.Config{Records: 5, Seed: 1, LimitRPS: -1})
+	code, out, e := patra(t, "harvest", "crossref", "--base-url", url+"/crossref", "--contact", "a@example.org", "--db", db, "--json")
+	var done struct {
+		Key string `json:"plan_key"`
+	}
+	if err := json.Unmarshal([]byte(out), &done); code != 0 || err != nil {
+		t.Fatal(code, err, out, e)
+	}
+	key := done.Key
 	for _, c := range []struct{ line, want string }{
 		{"harvest cro", "crossref\tCrossref\n:4\n"},
 		{"source show pubm", "pubmed\tPubMed\n:4\n"},
@@ -75,11 +90,61 @@ func TestCompletion_KnowsWhatThereIs(t *testing.T) {
 		{"explain circuit", "circuit_open\t"},
 		{"status -o js", "json\njsonl\n:4\n"},
 		{"source apply x", ":0\n"},
-		{"plan show 1", ":4\n"},
+		{"plan show 9", ":4\n"},
+		{"export --search ins", "insulin\tti:insulin\n:4\n"},
+		{"export --plan ", "1\tcrossref HARVEST COMPLETED\n:4\n"},
+		{"task list --plan ", "1\tcrossref HARVEST COMPLETED\n:4\n"},
+		{"replay --plan " + key[:9], key + "\tcrossref HARVEST COMPLETED\n:4\n"},
+		{"search new s --sources pubmed,ela", ":4\n"},
+		{"search new s --sources pubmed,eli", "pubmed,elife\teLife\n:4\n"},
+		{"query explain ti:a --sources crossr", "crossref\tCrossref\n:4\n"},
+		{"harvest crossref --sources ", ":16\n"},
+		{"sim --sources pubmed,crossr", "pubmed,crossref\n:4\n"},
+		{"serve pl", "planner\n:4\n"},
+		{"serve planner pl", ":4\n"},
+		{"serve planner ex", "executor\n:4\n"},
+		{"export --for zo", "zotero\n:4\n"},
+		{"export --dedupe ex", "exact\n:4\n"},
+		{"record list --state g", "gone\n:4\n"},
+		{"plan create crossref --priority h", "high\n:4\n"},
+		{"db grants exe", "executor\n:4\n"},
 	} {
-		code, out, _ := patra(t, append([]string{"__complete", "--db", db}, strings.Fields(c.line)...)...)
+		code, out, _ := patra(t, append([]string{"__complete", "--db", db}, strings.Split(c.line, " ")...)...)
 		if code != 0 || !strings.HasPrefix(out, c.want) {
 			t.Errorf("%s: %d %q, not %q", c.line, code, out, c.want)
+		}
+	}
+}
+
+// TestCompletion_ValuesOfFlags: a flag that takes what the store has is completed at every
+// command that has it.
+func TestCompletion_ValuesOfFlags(t *testing.T) {
+	seen := map[string]bool{}
+	for _, cmd := range leaves(commands()) {
+		for name := range storedValues {
+			f := cmd.LocalNonPersistentFlags().Lookup(name)
+			if f == nil || f.Value.Type() == "bool" {
+				continue
+			}
+			seen[name] = true
+			if _, known := cmd.GetFlagCompletionFunc(name); !known {
+				t.Errorf("%s --%s is not completed", cmd.CommandPath(), name)
+			}
+		}
+	}
+	for name := range storedValues {
+		if !seen[name] {
+			t.Errorf("no command has --%s", name)
+		}
+	}
+}
+
+// TestCompletion_FourShells: each shell has a script, which asks patra itself.
+func TestCompletion_FourShells(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, said := patra(t, "completion", shell)
+		if code != exitDone || !strings.Contains(out, "__complete") {
+			t.Errorf("%s: exit %d: %.200s%s", shell, code, out, said)
 		}
 	}
 }

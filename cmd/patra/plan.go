@@ -116,7 +116,8 @@ func (c *cli) planRetryCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "retry SOURCE --reason TEXT", Short: "Queue the failed slices of a source again at once", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
@@ -128,9 +129,10 @@ func (c *cli) planRetryCmd() *cobra.Command {
 					return c.show(v, func() {
 						c.printf("%s: %d slices would be queued again\n", v.Source, v.Slices)
 						c.printGapKinds(control.FoldGaps(v.Gaps))
+						c.noteToken(v.Token)
 					})
 				}
-				v, err := ctl.Retry(cmd.Context(), args[0], cancelled, c.by(f.reason))
+				v, err := ctl.Retry(cmd.Context(), args[0], cancelled, by)
 				if err != nil {
 					return err
 				}
@@ -142,7 +144,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&cancelled, "cancelled", false, "also slices that were cancelled one by one")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -159,7 +161,8 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 			return misuse(cmd, "accept-gap takes the number of a slice, as patra plan gaps shows it")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			id, err := strconv.ParseInt(args[0], 10, 64)
@@ -167,16 +170,16 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				return c.acceptGap(cmd.Context(), ctl, harvest.SliceID(id), &f)
+				return c.acceptGap(cmd.Context(), ctl, harvest.SliceID(id), by, f.dryRun)
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
-func (c *cli) acceptGap(ctx context.Context, ctl *control.Control, id harvest.SliceID, f *changeFlags) error {
-	if f.dryRun {
+func (c *cli) acceptGap(ctx context.Context, ctl *control.Control, id harvest.SliceID, by control.By, dryRun bool) error {
+	if dryRun {
 		v, err := ctl.PreviewAccept(ctx, id)
 		if err != nil {
 			return err
@@ -184,9 +187,10 @@ func (c *cli) acceptGap(ctx context.Context, ctl *control.Control, id harvest.Sl
 		return c.show(v, func() {
 			c.printf("slice %d would count as read, and the watermark would be %s; what lies in %s would never be asked for by this harvest\n",
 				id, v.Watermark, partText(v.Slice.From, v.Slice.To, v.Slice.Range))
+			c.noteToken(v.Token)
 		})
 	}
-	v, err := ctl.AcceptGap(ctx, id, c.by(f.reason))
+	v, err := ctl.AcceptGap(ctx, id, by)
 	if err != nil {
 		return err
 	}

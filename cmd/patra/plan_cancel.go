@@ -19,7 +19,8 @@ func (c *cli) planCancelCmd() *cobra.Command {
 			"gap, and so holds the watermark, until it is accepted with patra plan accept-gap or queued again with patra plan\n" +
 			"retry --cancelled. What a refresh had not read yet is there for the next one, also for the same command again.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			id, err := strconv.ParseInt(args[0], 10, 64)
@@ -34,7 +35,7 @@ func (c *cli) planCancelCmd() *cobra.Command {
 				if f.dryRun {
 					return c.previewCancel(cmd.Context(), ctl, scope)
 				}
-				v, err := ctl.Cancel(cmd.Context(), scope, c.by(f.reason))
+				v, err := ctl.Cancel(cmd.Context(), scope, by)
 				if err != nil {
 					return err
 				}
@@ -43,7 +44,7 @@ func (c *cli) planCancelCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&slice, "slice", false, "the number is that of a slice")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -56,8 +57,9 @@ func (c *cli) previewCancel(ctx context.Context, ctl *control.Control, scope con
 	return c.show(v, func() {
 		if scope.Slice != 0 {
 			c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", scope.Slice, v.Status)
-			return
+		} else {
+			c.printf("plan %d: %d open or failed slices would be given up, %d that are done would stay\n", scope.Plan, v.Slices, v.Done)
 		}
-		c.printf("plan %d: %d open or failed slices would be given up, %d that are done would stay\n", scope.Plan, v.Slices, v.Done)
+		c.noteToken(v.Token)
 	})
 }

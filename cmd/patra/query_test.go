@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/papertrace/patra/internal/sim"
 )
 
 // TestQueryExplain_ShowsEachSource: the table says what is sent and what is not, a
@@ -34,5 +36,33 @@ func TestQueryExplain_ShowsEachSource(t *testing.T) {
 	code, _, errOut = patra(t, "query", "explain", `ti:(`, "--sources", "hal", "--db", db)
 	if code != 2 || !strings.Contains(errOut, "bad_query") || !strings.Contains(errOut, "^") {
 		t.Errorf("a query that cannot be read: exit %d, %s", code, errOut)
+	}
+}
+
+// TestR63_AnUnknownWordIsNamedBeforeAnythingIsRead: a word that a source does not know is named
+// by whatever counts first, with what to do about it; without it the query is answered.
+func TestR63_AnUnknownWordIsNamedBeforeAnythingIsRead(t *testing.T) {
+	t.Parallel()
+	db := "sqlite:" + filepath.Join(t.TempDir(), "q.db")
+	_, url := oracle(t, sim.Config{Records: 40, Seed: 2, LimitRPS: -1})
+	at := []string{"--base-url", "pubmed=" + url + "/pubmed", "--contact", "a@example.org", "--db", db}
+	say := func(want int, args ...string) string {
+		t.Helper()
+		code, out, said := patra(t, append(args, at...)...)
+		if code != want {
+			t.Fatalf("%q: exit %d: %s%s", args, code, out, said)
+		}
+		return strings.Join(strings.Fields(out+said), " ")
+	}
+	const branch = `zzqqxx[tiab]`
+	const without = "with OR between, it finds nothing there: without it the source finds the same"
+	says(t, say(exitDone, "query", "explain", "tiab:insulin OR tiab:zzqqxx", "--sources", "pubmed", "--count"), branch, without)
+	if code, out, said := patra(t, "search", "new", "s", "--query", "tiab:insulin OR tiab:zzqqxx", "--sources", "pubmed", "--db", db); code != exitDone {
+		t.Fatal(out, said)
+	}
+	says(t, say(exitDone, "search", "count", "s", "--json"), branch, without)
+	says(t, say(exitFailed, "search", "run", "s", "--json"), branch, without)
+	if out := say(exitDone, "query", "explain", "tiab:insulin", "--sources", "pubmed", "--count"); strings.Contains(out, "zzqqxx") || !strings.Contains(out, "counts") {
+		t.Errorf("without the word: %s", out)
 	}
 }

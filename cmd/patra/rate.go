@@ -96,7 +96,8 @@ func (c *cli) rateLowerCmd() *cobra.Command {
 			"--dry-run names them.",
 		Example: "  patra rate lower crossref --to 0.5 --for 2h --reason 'they asked us to'\n  patra rate lower crossref --lift --reason 'all is well again'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := f.order(c, cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			if !o.Lift && (!cmd.Flags().Changed("to") || length == "") {
@@ -109,8 +110,7 @@ func (c *cli) rateLowerCmd() *cobra.Command {
 				}
 				o.For = d
 			}
-			o.By = c.by(f.reason)
-			o.Token = f.token
+			o.By = by
 			o.Source = args[0]
 			o.DryRun = f.dryRun
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {

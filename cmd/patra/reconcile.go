@@ -11,7 +11,8 @@ import (
 )
 
 func (c *cli) reconcileCmd() *cobra.Command {
-	var f changeFlags
+	var dryRun bool
+	var reason string
 	var from, to, step string
 	var stand standIn
 	var plan bool
@@ -23,7 +24,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			"that windows differ.",
 		Example: "  patra reconcile crossref\n  patra reconcile crossref --from 2026-01-01 --step 7d --plan --reason \"records were shown late\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := control.ReconcileRequest{Source: args[0], Plan: plan, Preview: f.dryRun}
+			req := control.ReconcileRequest{Source: args[0], Plan: plan, Preview: dryRun}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
 			req.From, req.To, err = parseSpan(from, to)
@@ -38,14 +39,13 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if plan {
-				if err := f.need(cmd, true); err != nil {
-					return err
-				}
-			} else if f.dryRun || f.reason != "" {
+			switch {
+			case plan && reason == "" && !dryRun:
+				return misuse(cmd, "%s --plan needs --reason TEXT: it is kept in the audit", cmd.CommandPath())
+			case !plan && (dryRun || reason != ""):
 				return usage(errors.New("--dry-run and --reason go with --plan"))
 			}
-			return c.reconcile(cmd.Context(), req, c.by(f.reason))
+			return c.reconcile(cmd.Context(), req, c.by(reason))
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "start of the span, RFC 3339 or a date (UTC); default: thirty days")
@@ -53,7 +53,9 @@ func (c *cli) reconcileCmd() *cobra.Command {
 	cmd.Flags().StringVar(&step, "step", "1d", "length of a window: days of the source's calendar, or a part of a day")
 	stand.add(cmd.Flags(), "ask another host: a simulator or mirror")
 	cmd.Flags().BoolVar(&plan, "plan", false, "plan to read the windows that differ again")
-	c.holdFlags(cmd, &f)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show which windows would be planned to be read again")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 

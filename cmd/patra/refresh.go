@@ -25,8 +25,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	var stand standIn
 	var manner mannerFlags
 	var workers int
-	var dryRun bool
-	var reason string
+	var change changeFlags
 	cmd := &cobra.Command{
 		Use:   "refresh SOURCE (--ids FILE|- | --older-than DURATION | --mapping-changed | --signals)",
 		Short: "Read records again by their ids: stale, mapped otherwise, or signalled",
@@ -58,8 +57,11 @@ func (c *cli) refreshCmd() *cobra.Command {
 			defer done()
 			req.BaseURL = base
 			req.Manner = how
-			req.By = c.by(reason)
-			err = c.refresh(cmd.Context(), req, workers, dryRun)
+			req.By, err = change.byAnyReason(c, cmd)
+			if err != nil {
+				return err
+			}
+			err = c.refresh(cmd.Context(), req, workers, change.dryRun)
 			if errors.Is(err, control.ErrNoIDs) {
 				return &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids %s holds no id", f.ids)}
 			}
@@ -76,9 +78,8 @@ func (c *cli) refreshCmd() *cobra.Command {
 	stand.add(fs, "send this plan's requests to another host: a simulator or mirror")
 	manner.add(cmd)
 	fs.IntVar(&workers, "workers", 4, "slices worked on at once")
-	fs.BoolVar(&dryRun, "dry-run", false, "show how many records would be read, with how many requests; nothing is asked or saved")
-	fs.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
-	fs.BoolVar(&c.json, "json", false, "print one JSON object at the end")
+	fs.BoolVar(&change.dryRun, "dry-run", false, "show how many records would be read, with how many requests, and a token for --apply; nothing is asked or saved")
+	change.addRest(c, cmd)
 	return cmd
 }
 
@@ -148,6 +149,7 @@ func (c *cli) printRefreshPreview(v control.RefreshPreview) {
 	c.printf("  requests  about %d, some %s at the configured rate\n", v.Requests, v.Duration)
 	c.printQuotas(v.Quotas)
 	c.notef("nothing was asked and nothing was saved\n")
+	c.noteToken(v.Token)
 }
 
 func (c *cli) printQuotas(quotas []control.QuotaShare) {

@@ -107,11 +107,12 @@ func (c *cli) searchScheduleCmd() *cobra.Command {
 			if o.Cron == "" {
 				return misuse(cmd, "schedule needs --cron LINE, such as @daily or '15 4 * * *'")
 			}
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			o.Name = args[0]
-			o.By = c.by(f.reason)
+			o.By = by
 			o.DryRun = f.dryRun
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.ScheduleSearch(cmd.Context(), o)
@@ -122,12 +123,13 @@ func (c *cli) searchScheduleCmd() *cobra.Command {
 					for _, s := range v.Schedules {
 						c.printScheduleChange("set", s)
 					}
+					c.noteToken(v.Token)
 				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&o.Cron, "cron", "", "when they begin: five fields such as '15 4 * * mon-fri', or @hourly, @daily, @weekly, @monthly")
 	cmd.Flags().StringVar(&o.Zone, "zone", "UTC", "time zone of the line")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }

@@ -56,10 +56,10 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 			case o.Cron == "":
 				return misuse(cmd, "set needs --cron LINE, such as @hourly or '15 4 * * *'")
 			}
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
-			var err error
 			o.Operation, err = parseOperation(cmd, op)
 			if err != nil {
 				return err
@@ -72,7 +72,7 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 			o.Priority = how.Priority
 			o.Pacing = how.Pacing
 			o.Name = args[0]
-			o.By = c.by(f.reason)
+			o.By = by
 			o.DryRun = f.dryRun
 			c.source = o.Source
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
@@ -97,7 +97,7 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 	fs.BoolVar(&o.MappingChanged, "mapping-changed", false, "of an UPDATE: records made by another mapping than the one in force")
 	fs.BoolVar(&o.Signals, "signals", false, "of an UPDATE: what notices, quarantine and ids without details point to")
 	fs.IntVar(&o.Max, "max", 0, "of an UPDATE: at most so many each time, those longest not seen first (default: all)")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -109,11 +109,12 @@ func (c *cli) scheduleHoldCmd(verb, short string, do scheduleHolding) *cobra.Com
 	cmd := &cobra.Command{
 		Use: verb + " NAME --reason TEXT", Short: short, Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				v, err := do(ctl, cmd.Context(), control.ScheduleHold{By: c.by(f.reason), Name: args[0], DryRun: f.dryRun})
+				v, err := do(ctl, cmd.Context(), control.ScheduleHold{By: by, Name: args[0], DryRun: f.dryRun})
 				if err != nil {
 					return err
 				}
@@ -121,7 +122,7 @@ func (c *cli) scheduleHoldCmd(verb, short string, do scheduleHolding) *cobra.Com
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -141,6 +142,7 @@ func (c *cli) printScheduleChange(done string, v control.ScheduleChange) {
 	for _, note := range v.Notes {
 		c.notef("note: %s\n", note)
 	}
+	c.noteToken(v.Token)
 }
 
 func (c *cli) scheduleListCmd() *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -48,8 +47,11 @@ func (c *cli) searchNewCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.By, err = f.byAnyReason(c, cmd)
+			if err != nil {
+				return err
+			}
 			o.Name = args[0]
-			o.By = c.by(cmp.Or(f.reason, "a question to ask"))
 			o.DryRun = f.dryRun
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.SaveSearch(cmd.Context(), o)
@@ -64,7 +66,7 @@ func (c *cli) searchNewCmd() *cobra.Command {
 	fs.StringVar(&o.Query, "query", "", `what is asked for, e.g. tiab:"insulin resistance" AND year:2020..2026`)
 	fs.StringSliceVar(&o.Sources, "sources", nil, "the sources that are asked, such as pubmed,crossref")
 	fs.StringVar(&from, "since", "", "only what was changed at the source since: a date, 2020, yesterday, -7d (default: everything)")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -88,8 +90,9 @@ func (c *cli) printSearchChange(done string, v control.SearchChange) {
 		c.notef("note: %s\n", note)
 	}
 	if v.Applied && v.After != nil {
-		c.notef("next: patra search run %s\n", s.Name)
+		c.notef("next: patra search count %s, which reads nothing and tells of words that a source does not know; then patra search run %s\n", s.Name, s.Name)
 	}
+	c.noteToken(v.Token)
 }
 
 // printSearch prints what a search asks for.
@@ -110,11 +113,12 @@ func (c *cli) searchRemoveCmd() *cobra.Command {
 		Use: "remove NAME --reason TEXT", Short: "End a search; its records and its runs stay", Args: oneSearch,
 		Example: "  patra search remove insulin --reason 'the review is out'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				v, err := ctl.RemoveSearch(cmd.Context(), control.SearchHold{By: c.by(f.reason), Name: args[0], DryRun: f.dryRun})
+				v, err := ctl.RemoveSearch(cmd.Context(), control.SearchHold{By: by, Name: args[0], DryRun: f.dryRun})
 				if err != nil {
 					return err
 				}
@@ -122,7 +126,7 @@ func (c *cli) searchRemoveCmd() *cobra.Command {
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -323,7 +327,7 @@ func (c *cli) runSearch(ctx context.Context, req control.SearchRunRequest, worke
 	case run.Status == control.SearchFailed:
 		return exitError(exitFailed)
 	case run.Status != control.SearchCompleted:
-		c.notef("next: when the reason is gone, patra search run %s goes on where it stopped\n", run.Search)
+		c.notef("next: when the reason is gone, patra search run %s goes on where it stopped; with another query it is another version: patra search new %s --query\n", run.Search, run.Search)
 		return exitError(exitPartial)
 	}
 	return nil

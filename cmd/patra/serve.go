@@ -24,8 +24,9 @@ func (c *cli) serveCmd() *cobra.Command {
 	var door doorFlags
 	var applyPacks bool
 	cmd := &cobra.Command{
-		Use:   "serve [all|scheduler|planner|executor|relay|console ...]",
-		Short: "Work by itself: begin what schedules say is due, and do it",
+		Use:               "serve [all|scheduler|planner|executor|relay|console ...]",
+		ValidArgsFunction: completeRoles,
+		Short:             "Work by itself: begin what schedules say is due, and do it",
 		Long: "Serve runs until it is stopped. Roles run together or apart, each in any number, over one database:\n" +
 			"the scheduler triggers what the schedules of the sources say is due, the planner goes on with plans that\n" +
 			"stopped early because enough was open, the executor works on the tasks of all sources, the relay tells the targets of\n" +

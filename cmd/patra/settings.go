@@ -70,7 +70,7 @@ func isSetting(key string) error {
 	switch {
 	case slices.Contains(known, key):
 		return nil
-	case strings.HasPrefix(key, "PATRA_KEY") || strings.HasPrefix(key, "PATRA_ALERTS") || key == "PATRA_EVENTS_FILE" || strings.HasPrefix(key, "OTEL_"):
+	case isOutsideFiles(key):
 		return fmt.Errorf("%s is read from the environment only", key)
 	default:
 		return fmt.Errorf("%s is not a setting: use %s", key, strings.Join(known, ", "))

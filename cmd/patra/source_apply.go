@@ -6,38 +6,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// changeFlags are those of every command that changes a source.
-type changeFlags struct {
-	dryRun bool
-	token  string
-	reason string
-}
-
-func (f *changeFlags) add(c *cli, cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change, and a token for --apply")
-	cmd.Flags().StringVar(&f.token, "apply", "", "token of a preview: change exactly what it showed, or nothing")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-}
-
-// order checks the flags. A change that is hard to see through needs a reason.
-func (f *changeFlags) order(c *cli, cmd *cobra.Command, needsReason bool) (control.SourceOrder, error) {
-	if f.dryRun && f.token != "" {
-		return control.SourceOrder{}, misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
-	}
-	if err := f.need(cmd, needsReason); err != nil {
-		return control.SourceOrder{}, err
-	}
-	return control.SourceOrder{By: c.by(f.reason), DryRun: f.dryRun, Token: f.token}, nil
-}
-
-func (f *changeFlags) need(cmd *cobra.Command, reason bool) error {
-	if reason && f.reason == "" && !f.dryRun {
-		return misuse(cmd, "%s needs --reason TEXT: it is kept in the audit", cmd.CommandPath())
-	}
-	return nil
-}
-
 func (c *cli) sourceApplyCmd() *cobra.Command {
 	var flags changeFlags
 	var at string
@@ -50,7 +18,7 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 		Example: "  patra source apply mysource.yaml --dry-run\n  patra source apply mysource.yaml --apply 4f0c... --reason 'larger pages'",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.order(c, cmd, false)
+			o, err := flags.sourceOrder(c, cmd, false)
 			if err != nil {
 				return err
 			}
@@ -77,7 +45,7 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 		Example: "  patra source schedule mysource.yaml --at 2027-01-01 --observe 1d --dry-run",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.order(c, cmd, true)
+			o, err := flags.sourceOrder(c, cmd, true)
 			if err != nil {
 				return err
 			}
@@ -123,7 +91,7 @@ func (c *cli) sourceRollbackCmd() *cobra.Command {
 			"superseded hold again. Plans under way keep what they have; name and base URL of the source stay as they are.",
 		Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := flags.order(c, cmd, true)
+			o, err := flags.sourceOrder(c, cmd, true)
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ func (c *cli) sourcePauseCmd() *cobra.Command {
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -38,32 +38,30 @@ func (c *cli) sourceResumeCmd() *cobra.Command {
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	cmd.Flags().BoolVar(&how.Force, "force", false, "resume a stopped source without a check")
 	stand.add(cmd.Flags(), "send the requests of the check to another host: a simulator or mirror")
 	return cmd
 }
 
-func (c *cli) holdFlags(cmd *cobra.Command, f *changeFlags) {
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-}
-
 // hold pauses or resumes a source, and says what became of it.
 func (c *cli) hold(cmd *cobra.Command, code string, f *changeFlags, do func(*control.Control, control.HoldOrder) (control.SourceHold, error)) error {
-	if err := f.need(cmd, true); err != nil {
+	by, err := f.by(c, cmd)
+	if err != nil {
 		return err
 	}
 	return c.changing(cmd.Context(), func(ctl *control.Control) error {
-		h, err := do(ctl, control.HoldOrder{By: c.by(f.reason), Source: code, DryRun: f.dryRun})
+		h, err := do(ctl, control.HoldOrder{By: by, Source: code, DryRun: f.dryRun})
 		if err != nil {
 			return err
 		}
 		if h.Checks && !f.dryRun {
 			c.notef("%s was checked with %s: all is well\n", code, control.Count(h.Requests, "request"))
 		}
-		return c.show(h, func() { c.printHold(h, f.dryRun) })
+		return c.show(h, func() {
+			c.printHold(h, f.dryRun)
+			c.noteToken(h.Token)
+		})
 	})
 }
 

@@ -35,7 +35,11 @@ func (c *cli) tokenNewCmd() *cobra.Command {
 		Use: "new NAME --role viewer|operator|admin [--expires 90d]", Short: "Make a token, and show it once", Args: oneToken,
 		Example: "  patra token new grafana --role viewer\n  patra token new airflow --role operator --expires 90d",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := control.TokenOrder{By: c.by(f.reason), Name: args[0], DryRun: f.dryRun}
+			by, err := f.byAnyReason(c, cmd)
+			if err != nil {
+				return err
+			}
+			o := control.TokenOrder{By: by, Name: args[0], DryRun: f.dryRun}
 			var known bool
 			o.Role, known = control.ParseAccess(role)
 			if !known {
@@ -53,13 +57,16 @@ func (c *cli) tokenNewCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printToken(v) })
+				return c.show(v, func() {
+					c.printToken(v)
+					c.noteToken(v.Seen)
+				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "what it may do: viewer, operator or admin")
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it may be used, such as 90d (default: until it is revoked)")
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }
 
@@ -125,7 +132,8 @@ func (c *cli) tokenRevokeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke NAME --reason TEXT", Short: "End a token at once", Args: oneToken,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
+			by, err := f.by(c, cmd)
+			if err != nil {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
@@ -134,9 +142,12 @@ func (c *cli) tokenRevokeCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return c.show(v, func() { c.printf("token %s (%s) would be revoked\n", v.Token.Name, v.Token.Role) })
+					return c.show(v, func() {
+						c.printf("token %s (%s) would be revoked\n", v.Token.Name, v.Token.Role)
+						c.noteToken(v.Seen)
+					})
 				}
-				v, err := ctl.RevokeToken(cmd.Context(), args[0], c.by(f.reason))
+				v, err := ctl.RevokeToken(cmd.Context(), args[0], by)
 				if err != nil {
 					return err
 				}
@@ -144,6 +155,6 @@ func (c *cli) tokenRevokeCmd() *cobra.Command {
 			})
 		},
 	}
-	c.holdFlags(cmd, &f)
+	f.add(c, cmd)
 	return cmd
 }

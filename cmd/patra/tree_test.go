@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,8 +64,23 @@ var (
 	}
 )
 
+// withoutApply are the changes whose preview holds nothing that could be made exactly, each with
+// why. All others take its token by --apply.
+var withoutApply = map[string]string{
+	"alert test":    "It sends messages, and nothing is stored that could have moved.",
+	"backfill":      "The token of its preview makes the plan by plan create --apply, and the command then works on that.",
+	"db compact":    "It goes on with what there is, which harvests add to meanwhile.",
+	"db migrate":    "What it does is a part of this build.",
+	"harvest":       "The token of its preview makes the plan by plan create --apply, and the command then works on that.",
+	"reconcile":     "It asks the source anew, which may count otherwise by then.",
+	"search run":    "Its preview counts; each source is planned when its turn comes.",
+	"search update": "Its preview counts; each source is planned when its turn comes.",
+	"work link":     "It goes on with what there is, which harvests add to meanwhile.",
+}
+
 // TestTree_EveryCommandKeepsTheRules: an example on every command, data from every one
-// that answers, a preview and a reason for every one that changes something.
+// that answers, a preview, a reason and a way to make what was shown for every one that changes
+// something.
 func TestTree_EveryCommandKeepsTheRules(t *testing.T) {
 	all := leaves(commands())
 	kinds := map[string][]string{"read": reads, "change": changes, "apart": slices.Collect(maps.Keys(apart))}
@@ -110,6 +127,8 @@ func brokenRules(cmd *cobra.Command, kind string) (out []string) {
 		expect("reason", kind == "change")
 	}
 	expect("dry-run", kind == "change")
+	_, exempt := withoutApply[strings.TrimPrefix(cmd.CommandPath(), "patra ")]
+	expect("apply", kind == "change" && !exempt)
 	if kind == "read" && slices.Contains(readVerbs, cmd.Name()) && !slices.Contains(stillLife, cmd.CommandPath()) {
 		expect("watch", true)
 	}
@@ -173,6 +192,45 @@ func TestCodes_AreCurrent(t *testing.T) {
 		if f.Meaning() == "" {
 			t.Errorf("nothing says what %s does", f)
 		}
+	}
+}
+
+// TestConfiguration_IsCurrent: docs/configuration.md is what the settings say of themselves.
+func TestConfiguration_IsCurrent(t *testing.T) {
+	want := configurationReference(commands())
+	got, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/configuration.md is stale (%v): go run ./cmd/patra deploy reference --configuration > docs/configuration.md", err)
+	}
+}
+
+// TestConfiguration_EveryVariableIsTold: every variable of the environment that the code names is
+// a setting or one of those that stand in no file.
+func TestConfiguration_EveryVariableIsTold(t *testing.T) {
+	variable := regexp.MustCompile(`"((?:PATRA|OTEL|XDG)_[A-Z_]+|NO_COLOR|NOTIFY_SOCKET|GOGC|GOMEMLIMIT)"`)
+	found := 0
+	for _, root := range []string{".", "../../internal/node", "../../internal/infra", "../../internal/app", "../../internal/domain"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code, err := os.ReadFile(path)
+			for _, m := range variable.FindAllSubmatch(code, -1) {
+				name := string(m[1])
+				found++
+				isShared := slices.ContainsFunc(shared, func(s struct{ flag, env string }) bool { return s.env == name })
+				if !isShared && !isOutsideFiles(name) {
+					t.Errorf("%s names %s, and docs/configuration.md does not tell of it: add it to outsideFiles", path, name)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < len(shared)+len(outsideFiles)/2 {
+		t.Errorf("only %d variables were found in the code", found)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -112,7 +113,7 @@ var changeLines = map[string]string{
 	"outbox target remove": "old",
 	"plan accept-gap":      "@GAP",
 	"plan cancel":          "@OPEN",
-	"plan create":          "crossref @AT",
+	"plan create":          "crossref --op BACKFILL --from 2019-07-01 --to 2019-08-01 @AT",
 	"plan retry":           "crossref",
 	"quarantine discard":   "1",
 	"quarantine refetch":   "1 @AT",
@@ -260,6 +261,73 @@ func TestWalk_EveryPreviewSavesNothing(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(changeLines)) {
 		w.changesNothing(t, name, changeLines[name]+" --dry-run --json")
 	}
+}
+
+// TestWalk_WhatWasShownIsWhatIsDone: every change that takes --apply is refused with the token of
+// another preview, which leaves every table as it was, and is made with the token of its own.
+func TestWalk_WhatWasShownIsWhatIsDone(t *testing.T) {
+	t.Setenv("PATRA_ALERTS", "webhook+http://127.0.0.1:9/path#ops")
+	t.Setenv("WALK_KEY", "walk-key-for-tests")
+	w := newWalk(t)
+	root := commands()
+	names := slices.Sorted(maps.Keys(changeLines))
+	takesAway := func(name string) int { return btoi(strings.HasSuffix(name, " remove") || name == "quarantine discard") }
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(takesAway(a), takesAway(b)) })
+	for _, name := range names {
+		cmd, _, err := root.Find(strings.Fields(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Flags().Lookup("apply") == nil {
+			continue
+		}
+		line := name + " " + changeLines[name]
+		token := w.previewToken(t, line)
+		if name == "plan create" { // source and window are in the token
+			line = name + " --contact a@example.org"
+		}
+		if typed, ok := typedNames[name]; ok {
+			line += " --name " + w.query(t, typed)[0]
+		}
+		made := line + " --reason looked --json --apply "
+		other := strings.Replace(token, token[len(token)-4:], "0000", 1)
+		if code, out, said := w.run(t, made+other); code != exitConflict && code != exitUsage {
+			t.Errorf("%s with another token: exit %d: %s%s", line, code, out, said)
+		}
+		for table, sum := range w.contents(t) {
+			if sum != w.held[table] {
+				t.Errorf("%s with another token changed %s", line, table)
+			}
+		}
+		// The item that is planted in quarantine cannot be read by the mapping in force.
+		if code, out, said := w.run(t, made+token); code != exitDone && !strings.Contains(out, `"code":"still_bad"`) {
+			t.Errorf("%s as it was shown: exit %d: %s%s", line, code, out, said)
+		}
+		w.held = w.contents(t)
+	}
+}
+
+// typedNames are the queries for the names that somebody types to confirm a change.
+var typedNames = map[string]string{
+	"quarantine discard": `SELECT ext_id FROM ing_quarantine WHERE id=1`,
+}
+
+// previewToken is the token that the preview of a change has.
+func (w walk) previewToken(t *testing.T, line string) string {
+	t.Helper()
+	code, out, said := w.run(t, line+" --dry-run --json")
+	var v struct {
+		Token   json.RawMessage `json:"token"`
+		Preview string          `json:"preview_token"` // where token is what is shown
+	}
+	if err := json.Unmarshal([]byte(out), &v); code != exitDone || err != nil {
+		t.Fatalf("%s: exit %d, %v: %s%s", line, code, err, out, said)
+	}
+	var token string
+	if v.Preview == "" && json.Unmarshal(v.Token, &token) != nil || token+v.Preview == "" {
+		t.Fatalf("%s: its preview has no token: %s", line, out)
+	}
+	return token + v.Preview
 }
 
 // changesNothing carries out a command that prints an object and leaves the store as it is.

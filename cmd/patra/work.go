@@ -171,14 +171,17 @@ func suggestionLine(l control.WorkLink) string {
 	if l.Relation != "" {
 		what = l.Relation
 	}
-	return fmt.Sprintf("%.2f  %s %s (work %d) %s %s %s (work %d): %s; %s", l.Score, l.From.Source, l.From.ID, l.From.Work, what,
-		l.To.Source, l.To.ID, l.To.Work, l.Evidence, l.Why)
+	return fmt.Sprintf("%.2f  %s %s (work %d) %s %s %s (work %d): %s", l.Score, l.From.Source, l.From.ID, l.From.Work, what,
+		l.To.Source, l.To.ID, l.To.Work, suggestedFor(l))
 }
+
+// suggestedFor says what speaks for a suggestion, and why it is no link.
+func suggestedFor(l control.WorkLink) string { return l.Evidence + "; " + l.Why }
 
 func (c *cli) workSuggestionsCmd() *cobra.Command {
 	var p control.Page
 	cmd := &cobra.Command{
-		Use: "suggestions", Short: "List records that may be of one work, or preprint and article, each with a score", Args: noArgs,
+		Use: "suggestions", Short: "List records that may be of one work, or preprint and article, with a score and the reason", Args: noArgs,
 		Long:    "Nothing of this is joined by itself. patra work join WORK WORK says that they are one, patra work split WORK WORK that they are not.",
 		Example: "  patra work suggestions --limit 20",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -208,7 +211,8 @@ func (c *cli) printSuggestions(v control.SuggestionList) {
 		}
 		rows = append(rows,
 			[]any{fmt.Sprintf("%.2f", l.Score), kind, l.From.Work, l.From.Source, l.From.ID, cut(l.From.Title, 80)},
-			[]any{"", "", l.To.Work, l.To.Source, l.To.ID, cut(l.To.Title, 80)})
+			[]any{"", "", l.To.Work, l.To.Source, l.To.ID, cut(l.To.Title, 80)},
+			[]any{"", "", "", "", "", suggestedFor(l)})
 	}
 	c.table([]column{
 		{head: "SCORE"},
@@ -216,7 +220,7 @@ func (c *cli) printSuggestions(v control.SuggestionList) {
 		{head: "WORK", right: true},
 		{head: "SOURCE", width: 12},
 		{head: "RECORD", width: 24},
-		{head: "TITLE", wraps: true},
+		{head: "TITLE, REASON", wraps: true},
 	}, rows)
 	c.noteNext(v.Next)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/papertrace/patra/internal/app/relay"
 	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/retention"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/archive"
@@ -49,7 +50,7 @@ type Node struct {
 	spans     telemetry.Spans
 	alerts    *alert.Watch
 	events    *bus.Bus
-	pressure  *pressure
+	pause     *role.Pause
 	cfg       Config
 }
 
@@ -114,7 +115,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts keyring.Contracts, tr
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
 		schedules: schedules, quiet: quiet, up: up, answers: reparse.New(up, store, decoding), book: book, spans: spans, cfg: cfg,
 	}
-	n.pressure = &pressure{strained: store.Strained, paused: book.PlannerPaused, log: cfg.Logger}
+	n.pause = &role.Pause{Strained: store.Strained, Began: book.PlannerPaused, Log: cfg.Logger}
 	n.Planner.Observe = book.Triggered
 	n.Planner.Strained = store.Strained
 	n.Planner.LagRaised = book.LagRaised

@@ -13,6 +13,7 @@ import (
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/console"
 	"github.com/papertrace/patra/internal/infra/httpapi"
 )
@@ -63,7 +64,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	for _, r := range c.Roles {
 		switch r {
 		case role.Scheduler:
-			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers, Strained: n.pressure.why}, n.schedules, n.Store, n.Planner, log).Run)
+			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers, Strained: n.pause.Why}, n.schedules, n.Store, n.Planner, log).Run)
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
@@ -109,4 +110,9 @@ func requeues(r role.Role) bool {
 // Steward returns a steward over the node's parts.
 func (n *Node) Steward() *steward.Steward {
 	return steward.New(steward.Config{May: n.quiet.May}, n.schedules, n.Store, n.Planner, n.cfg.Logger)
+}
+
+// mayPlan reports whether a plan of a source and operation may go on now.
+func (n *Node) mayPlan(ctx context.Context, provenance string, op harvest.Operation) bool {
+	return n.pause.Why() == "" && n.quiet.May(ctx, provenance, op)
 }

@@ -98,8 +98,8 @@ func (e Engine) DSN(t testing.TB) string {
 	return e.pool(t).take(t)
 }
 
-// NewDSN is DSN for tests of the schema: the database is made for this one by
-// every migration, and is gone when the test ends.
+// NewDSN is DSN for tests of the schema: the database is made for this one, and is
+// gone when the test ends.
 func (e Engine) NewDSN(t testing.TB) string {
 	t.Helper()
 	if e == SQLite {

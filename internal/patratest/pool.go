@@ -30,6 +30,8 @@ type pool struct {
 	server string
 	schema string
 	admin  *sql.DB
+	// atOnce: a new database gets the newest schema at once, and not by every migration.
+	atOnce bool
 }
 
 var databases atomic.Int64
@@ -53,7 +55,7 @@ func (e Engine) pool(t testing.TB) *pool {
 			t.Errorf("close: %v", err)
 		}
 	})
-	p := &pool{server: server, schema: schema, admin: admin}
+	p := &pool{server: server, schema: schema, admin: admin, atOnce: e == MySQL}
 	p.exec(t, "CREATE DATABASE IF NOT EXISTS patra_pool")
 	p.exec(t, "CREATE TABLE IF NOT EXISTS patra_pool.spare (name VARCHAR(64) PRIMARY KEY) ENGINE=InnoDB")
 	return p
@@ -61,10 +63,9 @@ func (e Engine) pool(t testing.TB) *pool {
 
 // schemaName tells one set of migrations from another.
 var schemaName = sync.OnceValues(func() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../infra/sqlstore/migrations/mysql/*.sql"))
-	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("none beside %s (%w)", here, err)
+	files, err := migrations()
+	if err != nil {
+		return "", err
 	}
 	h := sha256.New()
 	for _, f := range files {
@@ -76,6 +77,28 @@ var schemaName = sync.OnceValues(func() (string, error) {
 	}
 	return fmt.Sprintf("patra_%x", h.Sum(nil)[:4]), nil
 })
+
+// migrations lists the files of those for servers, in their order.
+func migrations() ([]string, error) {
+	dir, err := storeDir()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "migrations/mysql/*.sql"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no migrations in %s (%w)", dir, err)
+	}
+	return files, nil
+}
+
+// storeDir is the folder of the store's code.
+func storeDir() (string, error) {
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", errors.New("this file does not know where it is")
+	}
+	return filepath.Join(filepath.Dir(here), "../infra/sqlstore"), nil
+}
 
 // take returns the address of a database that was put back, or of a new one. It
 // is put back when the test ends, unless the test failed: who knows what it did.
@@ -155,6 +178,9 @@ func (p *pool) countedUp(t testing.TB, name string) []string {
 func (p *pool) create(t testing.TB) string {
 	t.Helper()
 	name := p.createEmpty(t)
+	if p.atOnce {
+		p.makeTables(t, name)
+	}
 	p.migrate(t, name)
 	return name
 }

@@ -7,10 +7,13 @@ import (
 
 func TestAdvanceMakesThingsHappen(t *testing.T) {
 	churn := Churn{New: 20, Changed: 20, Volatile: 20, Deleted: 5, Retracted: 5, Late: 0.2}
-	s := open(t, Config{Churn: &churn})
+	const records = 120
+	s := open(t, Config{Records: records, Churn: &churn})
+	old := map[string]map[string]TruthRow{}
 	for _, source := range Upstreams {
 		before := truth(s, source)
-		if len(before) != 300 {
+		old[source] = before
+		if len(before) != records {
 			t.Fatalf("%s: %d records at the start", source, len(before))
 		}
 		for id, row := range before {
@@ -18,10 +21,6 @@ func TestAdvanceMakesThingsHappen(t *testing.T) {
 				t.Errorf("%s %s: updated %v, visible %v", source, id, row.UpdatedAt, row.VisibleAt)
 			}
 		}
-	}
-	old := map[string]map[string]TruthRow{}
-	for _, source := range Upstreams {
-		old[source] = truth(s, source)
 	}
 	s.Advance(72 * time.Hour)
 	st := s.Stats()

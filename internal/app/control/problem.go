@@ -5,6 +5,16 @@ import (
 	"github.com/papertrace/patra/internal/domain/problem"
 )
 
+// inTheWay says why a source could not be asked, in a line among those of other sources, and of
+// a query that is to blame what to do about it.
+func (c *Control) inTheWay(err error) string {
+	text := c.clean(err.Error())
+	if f, ok := harvest.FaultOf(err); ok && f.Code == harvest.CodeQueryWidened {
+		text += "; " + f.Next("")
+	}
+	return text
+}
+
 // Problem is an error as its reader needs it: what is wrong, and what to do next.
 type Problem = problem.Problem
 

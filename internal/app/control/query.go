@@ -114,7 +114,7 @@ func (c *Control) explainFor(ctx context.Context, req QueryRequest, code string)
 	}
 	n, err := c.countQuery(ctx, con.Spec, base)
 	if err != nil {
-		out.Refused = c.redact(err.Error())
+		out.Refused = c.inTheWay(err)
 		return out, nil
 	}
 	out.Count = n

@@ -78,6 +78,12 @@ func (c *Control) Refresh(ctx context.Context, req RefreshRequest) (*Report, err
 	if err != nil {
 		return nil, err
 	}
+	if req.By.Token != "" {
+		req.Activity = activity
+		if _, err := c.heldRefresh(ctx, req, pick, req.By.Token); err != nil {
+			return nil, err
+		}
+	}
 	return c.Harvest(ctx, HarvestRequest{
 		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Manner: req.Manner,
 		Watch: req.Watch, By: req.By,
@@ -97,7 +103,7 @@ type RefreshPreview struct {
 	Reason    string            `json:"reason,omitempty"`
 	Duration  time.Duration     `json:"-"`
 	Quotas    []QuotaShare      `json:"-"`
-	// Token lets [Control.PlanRefresh] read exactly so many again.
+	// Token lets [Control.Refresh] and [Control.PlanRefresh] read exactly so many again.
 	Token string `json:"token,omitempty"`
 }
 
@@ -114,6 +120,16 @@ func (c *Control) PreviewRefresh(ctx context.Context, req RefreshRequest) (Refre
 	}
 	out.Token, err = c.seenToken(ctx, "REFRESH", req.Source, out.seen())
 	return out, err
+}
+
+// heldRefresh is the preview of a refresh, which is refused if it would have read others when it
+// was looked at.
+func (c *Control) heldRefresh(ctx context.Context, req RefreshRequest, pick harvest.CandidatePick, token string) (RefreshPreview, error) {
+	shown, err := c.previewPick(ctx, req, pick)
+	if err != nil {
+		return shown, err
+	}
+	return shown, c.checkSeen(ctx, token, "REFRESH", req.Source, shown.seen())
 }
 
 func (c *Control) previewPick(ctx context.Context, req RefreshRequest, pick harvest.CandidatePick) (RefreshPreview, error) {

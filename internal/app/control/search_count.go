@@ -65,7 +65,7 @@ func (c *Control) countedSource(ctx context.Context, s SavedSearch, src Searched
 		out.Count, out.Note, err = c.countSource(ctx, s, src, base)
 	}
 	if err != nil {
-		out.Note = c.clean(err.Error())
+		out.Note = c.inTheWay(err)
 		return out
 	}
 	out.Exact = out.Count != nil && out.Note == "" && len(out.FilteredHere) == 0

@@ -150,7 +150,7 @@ func (c *Control) runSource(ctx context.Context, s SavedSearch, src SearchedSour
 		out.Reason = "interrupted; every page that was read is kept"
 	case err != nil:
 		out.Status = SearchFailed
-		out.Reason = c.clean(err.Error())
+		out.Reason = c.inTheWay(err)
 	case why != "":
 		out.Status = SearchPartial
 		out.Reason = c.clean(why)

@@ -115,6 +115,8 @@ type TokenMade struct {
 	Applied bool     `json:"applied"`
 	Token   TokenRow `json:"token"`
 	Secret  string   `json:"secret,omitempty"`
+	// Seen, of a preview, lets [Control.NewToken] make exactly such a one.
+	Seen string `json:"preview_token,omitempty"`
 }
 
 // NewToken makes a token for whoever is to come by HTTP.
@@ -136,12 +138,21 @@ func (c *Control) NewToken(ctx context.Context, o TokenOrder) (TokenMade, error)
 	if o.Expire > 0 {
 		row.ExpiresAt = now.Add(o.Expire)
 	}
+	const action = "TOKEN_NEW"
+	wanted := []any{o.Role, o.Expire}
 	if o.DryRun {
 		row, err = c.store.TrySaveToken(ctx, row)
-		return TokenMade{Token: row}, err
+		if err != nil {
+			return TokenMade{}, err
+		}
+		seen, err := c.seenToken(ctx, action, o.Name, wanted)
+		return TokenMade{Token: row, Seen: seen}, err
+	}
+	if err := c.checkSeen(ctx, o.By.Token, action, o.Name, wanted); err != nil {
+		return TokenMade{}, err
 	}
 	secret := tokenPrefix + base64.RawURLEncoding.EncodeToString(randomBytes())
-	row, err = c.store.SaveToken(ctx, row, hashToken(secret), o.line("TOKEN_NEW", "token/"+o.Name))
+	row, err = c.store.SaveToken(ctx, row, hashToken(secret), o.line(action, "token/"+o.Name))
 	if err != nil {
 		return TokenMade{}, err
 	}

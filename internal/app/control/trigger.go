@@ -80,11 +80,8 @@ func (c *Control) PlanRefresh(ctx context.Context, req RefreshRequest, by By) (R
 		return RefreshPlanned{}, err
 	}
 	req.Activity = activity
-	shown, err := c.previewPick(ctx, req, pick)
+	shown, err := c.heldRefresh(ctx, req, pick, by.Token)
 	if err != nil {
-		return RefreshPlanned{}, err
-	}
-	if err := c.checkSeen(ctx, by.Token, "REFRESH", req.Source, shown.seen()); err != nil {
 		return RefreshPlanned{}, err
 	}
 	hr := HarvestRequest{Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, Manner: req.Manner}

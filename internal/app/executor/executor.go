@@ -111,7 +111,7 @@ type Executor struct {
 	// health is how many tasks the database lets us have in hand.
 	health *Health
 	// slow is how many tasks of each source we have in hand, by how long its pages take.
-	slow *slowSources
+	slow *SlowSources
 
 	mu    sync.Mutex
 	specs map[string]*source.Spec // guarded by mu; by fingerprint
@@ -124,7 +124,7 @@ type Executor struct {
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 	cfg = cfg.withDefaults()
 	return &Executor{
-		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: NewHealth(cfg.Workers, cfg.Database), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: NewHealth(cfg.Workers, cfg.Database), slow: NewSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
 	}
 }
 
@@ -160,10 +160,10 @@ func (e *Executor) Run(ctx context.Context) error {
 	busy := make(chan struct{}, e.cfg.Workers)
 	someEnded := make(chan struct{}, 1)
 	err := e.feed(taking, work, busy, someEnded, func(job harvest.Job) {
-		e.slow.count(job.Partition(), 1) // before the next is looked for
+		e.slow.Count(job.Partition(), 1) // before the next is looked for
 		wg.Go(func() {
 			defer func() {
-				e.slow.count(job.Partition(), -1)
+				e.slow.Count(job.Partition(), -1)
 				<-busy
 				select {
 				case someEnded <- struct{}{}:
@@ -207,7 +207,7 @@ func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struc
 			continue
 		}
 		leave := append(e.resting(taking), e.leftToOthers()...)
-		leave = append(leave, e.slow.full()...)
+		leave = append(leave, e.slow.Full()...)
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation,

@@ -7,9 +7,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// slowSources remembers how many tasks of each partition this process may have in hand, by
+// SlowSources remembers how many tasks of each partition this process may have in hand, by
 // how long its pages take.
-type slowSources struct {
+type SlowSources struct {
 	most int
 
 	mu sync.Mutex
@@ -21,11 +21,12 @@ type slowSource struct {
 	inHand int
 }
 
-func newSlowSources(most int) *slowSources {
-	return &slowSources{most: most, of: map[harvest.Partition]*slowSource{}}
+// NewSlowSources allows each partition as many tasks as there are workers.
+func NewSlowSources(most int) *SlowSources {
+	return &SlowSources{most: most, of: map[harvest.Partition]*slowSource{}}
 }
 
-func (s *slowSources) find(p harvest.Partition) *slowSource {
+func (s *SlowSources) find(p harvest.Partition) *slowSource {
 	one := s.of[p]
 	if one == nil {
 		one = &slowSource{Slowness: harvest.Slowness{Most: s.most}}
@@ -34,16 +35,16 @@ func (s *slowSources) find(p harvest.Partition) *slowSource {
 	return one
 }
 
-// count adds a task to those in hand, or takes one away.
-func (s *slowSources) count(p harvest.Partition, n int) {
+// Count adds a task to those in hand, or takes one away.
+func (s *SlowSources) Count(p harvest.Partition, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.find(p).inHand += n
 }
 
-// note takes note of how long a page took, and tells how many tasks may be in hand now and
+// Note takes note of how long a page took, and tells how many tasks may be in hand now and
 // whether that are fewer than before.
-func (s *slowSources) note(p harvest.Partition, took, limit time.Duration) (now int, lowered bool) {
+func (s *SlowSources) Note(p harvest.Partition, took, limit time.Duration) (now int, lowered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.find(p)
@@ -51,8 +52,8 @@ func (s *slowSources) note(p harvest.Partition, took, limit time.Duration) (now 
 	return one.Allowed(), lowered
 }
 
-// full lists what no further task is taken of now.
-func (s *slowSources) full() []harvest.Rest {
+// Full lists what no further task is taken of now.
+func (s *SlowSources) Full() []harvest.Rest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []harvest.Rest
@@ -67,7 +68,7 @@ func (s *slowSources) full() []harvest.Rest {
 // noteSlow takes note of how long the source took for a page, and marks the page by which
 // it is known that fewer slices are to be worked on at once.
 func (s *session) noteSlow(b *harvest.Batch, took time.Duration) {
-	now, lowered := s.e.slow.note(s.job.Partition(), took, s.spec.Cuts.SlowPage.D())
+	now, lowered := s.e.slow.Note(s.job.Partition(), took, s.spec.Cuts.SlowPage.D())
 	if !lowered {
 		return
 	}

@@ -1,10 +1,11 @@
-package executor
+package executor_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -13,17 +14,17 @@ import (
 // the same source are.
 func TestR72_ASlowEndpointLeavesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlowSources(4)
+		s := executor.NewSlowSources(4)
 		slow := harvest.Partition{Provenance: "a", Endpoint: "works", Operation: harvest.Harvest}
 		beside := harvest.Partition{Provenance: "a", Endpoint: "others", Operation: harvest.Harvest}
 		const limit = 3 * time.Second
-		s.count(slow, 4)
+		s.Count(slow, 4)
 		for range 10 {
 			time.Sleep(limit)
-			s.note(slow, limit+time.Millisecond, limit)
+			s.Note(slow, limit+time.Millisecond, limit)
 		}
 		barred := func(p harvest.Partition) bool {
-			for _, r := range s.full() {
+			for _, r := range s.Full() {
 				if r.Bars(p) {
 					return true
 				}
@@ -36,7 +37,7 @@ func TestR72_ASlowEndpointLeavesTheOthers(t *testing.T) {
 		if barred(beside) {
 			t.Error("one slow endpoint keeps the other from being asked")
 		}
-		s.count(slow, -3)
+		s.Count(slow, -3)
 		if barred(slow) {
 			t.Error("with one in hand, of two that may be, no further one is taken")
 		}

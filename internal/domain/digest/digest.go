@@ -33,11 +33,19 @@ const (
 // SumAll puts the SHA-256 of every message into sums, which has as many places.
 func SumAll(sums []Sum, messages [][]byte) {
 	if !sideBySide || len(messages) < fewest {
-		for i, m := range messages {
-			sums[i] = sha256.Sum256(m)
-		}
-		return
+		oneByOne(sums, messages)
+	} else {
+		eightAtOnce(sums, messages)
 	}
+}
+
+func oneByOne(sums []Sum, messages [][]byte) {
+	for i, m := range messages {
+		sums[i] = sha256.Sum256(m)
+	}
+}
+
+func eightAtOnce(sums []Sum, messages [][]byte) {
 	h := hasher{sums: sums, messages: messages}
 	h.run()
 }

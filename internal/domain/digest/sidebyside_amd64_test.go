@@ -25,13 +25,37 @@ func TestProcessor_AsOthersSeeIt(t *testing.T) {
 	}
 }
 
-func TestPays_OnlyWithAVX512AndWithoutSHA(t *testing.T) {
-	for _, f := range []features{{}, {sha: true}, {avx512: true, sha: true}} {
-		if pays(f) {
-			t.Errorf("%+v: messages are taken side by side", f)
+func TestPays_WhereItIsPossibleAndFaster(t *testing.T) {
+	for _, c := range []struct {
+		features
+		faster, asked, pays bool
+	}{
+		{features{}, true, false, false},
+		{features{sha: true}, true, false, false},
+		{features{avx512: true}, false, false, true},
+		{features{avx512: true, sha: true}, true, true, true},
+		{features{avx512: true, sha: true}, false, true, false},
+	} {
+		asked := false
+		got := pays(c.features, func() bool { asked = true; return c.faster })
+		if got != c.pays || asked != c.asked {
+			t.Errorf("%+v: side by side %v, both ways tried %v", c, got, asked)
 		}
 	}
-	if !pays(features{avx512: true}) {
-		t.Error("messages are taken one by one where eight would take a fifth of the time")
+}
+
+func BenchmarkEightAtOnce(b *testing.B) {
+	if !processor().avx512 {
+		b.Skip("this processor cannot")
+	}
+	benchmark(b, eightAtOnce)
+}
+
+func BenchmarkIsFaster(b *testing.B) {
+	if !processor().avx512 {
+		b.Skip("this processor cannot")
+	}
+	for b.Loop() {
+		isFaster()
 	}
 }

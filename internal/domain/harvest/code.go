@@ -362,7 +362,8 @@ var groups = []group{
 		},
 		{
 			CodeQueryWidened, "The source does not know a word of the query and would have searched for something else.",
-			"takes nothing of the reply.", "Mend --query.",
+			"takes nothing of the reply.",
+			"Mend --query: patra query explain --count names the words. One of several with OR between finds nothing there and can be left out for that source; else write it otherwise.",
 		},
 		{
 			CodeDetailsMissing, "Too many of the records asked for were left out of the reply.",

@@ -96,7 +96,9 @@ func (f Fault) Waits() bool {
 func (f Fault) Next(code string) string {
 	switch f.Code {
 	case CodeQueryWidened:
-		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
+		return "the source does not know the words named and would have searched without them, for something else: mend --query. " +
+			"Where such a word is one of several with OR between, it finds nothing there: without it the source finds the same. " +
+			"Else write it as the source does, in another field, or without quotation marks; nothing was changed"
 	case CodeAuthRefused, CodeNoCredential, CodeCredentialUnreadable:
 		return fmt.Sprintf("`patra credential list` shows the keys there are; patra credential set %s NAME --env VARIABLE --reason TEXT, "+
 			"then patra source resume %s --reason TEXT if it was stopped, and the same command again", code, code)

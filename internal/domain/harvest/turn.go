@@ -111,25 +111,10 @@ const (
 func (t *Turns) Stale(now time.Time) bool { return !now.Before(t.until) }
 
 // ReplaceHeads replaces the heads by those just read from the queue, which took so
-// long. Those of dead owners stay: they are read apart.
+// long.
 func (t *Turns) ReplaceHeads(heads []Head, now time.Time, took time.Duration) {
-	t.heads = slices.Concat(heads, t.dead())
+	t.heads = heads
 	t.until = now.Add(max(headsFor, headsShare*took))
-}
-
-// ReplaceDead replaces the tasks that are known to have lost their owner.
-func (t *Turns) ReplaceDead(heads []Head) {
-	t.heads = slices.DeleteFunc(t.heads, func(h Head) bool { return h.Dead })
-	t.heads = append(t.heads, heads...)
-}
-
-func (t *Turns) dead() (out []Head) {
-	for _, h := range t.heads {
-		if h.Dead {
-			out = append(out, h)
-		}
-	}
-	return out
 }
 
 // Next is the head whose turn it is, among those that may be taken.

@@ -91,6 +91,7 @@ func told(from, to *Record, p Pointer) Edge {
 	if (rel == PreprintOf || rel == VersionOf) && !agree(from, to) {
 		e.Polarity = Suggests
 		e.Why = "titles and authors differ"
+		e.compareEnds(from, to)
 	}
 	return e
 }
@@ -110,8 +111,10 @@ func versions(a, b *Record) (Edge, bool) {
 // features are how two records compare. What one of them does not say is no evidence,
 // for nothing is not equal to nothing.
 type features struct {
+	titled  bool // both have a title
 	title   float64
 	main    bool    // only up to the subtitle, which one of them does not have
+	named   bool    // both have authors
 	authors float64 // 0 where no name is shared
 	year    int     // how far apart; -1: not known
 	page    verdict
@@ -146,12 +149,14 @@ func placesOf(a, b *Record) features {
 	f.page = verdictOf(a.Page, b.Page)
 	f.volume = verdictOf(a.Volume, b.Volume)
 	f.journal = sameJournal(a, b)
+	f.named = len(a.Authors) > 0 && len(b.Authors) > 0
 	f.authors = authorsAgree(a, b)
 	return f
 }
 
 // compareTitles adds how alike the titles are.
 func (f *features) compareTitles(a, b *Record) {
+	f.titled = a.Title != "" && b.Title != ""
 	f.title = similarity(a.Title, b.Title)
 	if f.title < mainTitleScore && sameMain(a, b) {
 		f.title = mainTitleScore
@@ -246,13 +251,19 @@ func abbreviates(short, long string) bool {
 	return i > 0 && i == len(words)
 }
 
-// score weighs what is known: the title most, then the authors, the place and the year.
+// score weighs what both records say: the title most, then the authors, the place and the year.
+// It is 0 if there is nothing that both say.
 func (f features) score() float64 {
-	sum := 2*f.title + 0.8*f.authors
-	weight := 2.8
+	var sum, weight float64
 	add := func(w, v float64) {
 		sum += w * v
 		weight += w
+	}
+	if f.titled {
+		add(2, f.title)
+	}
+	if f.named {
+		add(0.8, f.authors)
 	}
 	if f.year >= 0 {
 		add(0.4, max(0, 1-0.5*float64(f.year)))
@@ -268,12 +279,18 @@ func (f features) score() float64 {
 			add(v.weight, 0)
 		}
 	}
+	if weight == 0 {
+		return 0
+	}
 	return sum / weight
 }
 
 // words tell in what two records agree.
 func (f features) words() string {
-	list := []string{fmt.Sprintf("title %.2f", f.title)}
+	var list []string
+	if f.titled {
+		list = append(list, fmt.Sprintf("title %.2f", f.title))
+	}
 	if f.authors > 0 {
 		list = append(list, "authors")
 	}

@@ -74,7 +74,8 @@ type Edge struct {
 	Evidence string
 	// Why says of a suggestion why it is no link.
 	Why string
-	// Score is how alike the records are, from 0 to 1.
+	// Score is of a suggestion how alike the records are in what both of them say, from 0 to
+	// 1. What is no suggestion is certain, which is 1.
 	Score float64
 
 	from, to Key
@@ -105,6 +106,19 @@ func directed(from, to *Record, rule Rule, p Polarity, evidence string) Edge {
 		From: from.Number, To: to.Number, Rule: rule, Polarity: p, Evidence: evidence, Score: 1,
 		from: from.Key, to: to.Key,
 	}
+}
+
+// compareEnds gives a suggestion that does not come from likeness the score that its records
+// have, and says in what they agree.
+func (e *Edge) compareEnds(from, to *Record) {
+	f := placesOf(from, to)
+	f.compareTitles(from, to)
+	e.Score = f.score()
+	words := f.words()
+	if words == "" {
+		words = "nothing to compare"
+	}
+	e.Why += "; " + words
 }
 
 // agree reports whether two records may be of one text by title or author: alike in one

@@ -50,7 +50,31 @@ func Resolve(records []Record, decisions []Decision, crowded func(ID) bool) Reso
 	edges = append(edges, decidedEdges(recs, decisions)...)
 	slices.SortFunc(edges, compareEdges)
 	works := Partition(recs, edges, decisions)
-	return Resolved{Works: works, Edges: stillOpen(edges, works), Bad: bad}
+	edges = stillOpen(edges, works)
+	compareSuggested(recs, edges)
+	return Resolved{Works: works, Edges: edges, Bad: bad}
+}
+
+// compareSuggested says of identifiers that are not believed how alike the records are that
+// have them.
+func compareSuggested(recs []*Record, edges []Edge) {
+	var of map[int64]*Record
+	for i := range edges {
+		e := &edges[i]
+		if e.Polarity != Suggests {
+			continue
+		}
+		if of == nil {
+			of = make(map[int64]*Record, len(recs))
+			for _, r := range recs {
+				of[r.Number] = r
+			}
+		}
+		from, to := of[e.From], of[e.To]
+		if from != nil && to != nil {
+			e.compareEnds(from, to)
+		}
+	}
 }
 
 // stillOpen leaves out suggestions that are answered: the two are of one work after

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,39 @@ func TestWorks_BestFields(t *testing.T) {
 			if text != w {
 				t.Errorf("order %v: %s is %s, want %s", order, name, text, w)
 			}
+		}
+	}
+}
+
+// TestSuggestion_TellsHowAlikeTheRecordsAre: what an identifier alone speaks for is suggested with
+// the score of what both records say, and with words for it, never as if it were certain.
+func TestSuggestion_TellsHowAlikeTheRecordsAre(t *testing.T) {
+	t.Parallel()
+	one := `{"title":"Insulin resistance in adults of two towns","type":"article","doi":"10.1000/a","published":"2021","authors":[{"family":"Berg"}]}`
+	for name, c := range map[string]struct {
+		source, crossref, other string
+		score                   float64
+		why                     string
+	}{
+		"titles and authors differ": {
+			"doaj", one, `{"title":"Mycelium of birch forests","type":"article","doi":"10.1000/a","published":"2009","authors":[{"family":"Tal"}]}`,
+			0.2, "titles and authors differ; title 0.",
+		},
+		"only an aggregator says so, and all else is the same": {"openalex", strings.Replace(one, `"published"`, `"pmid":"11","published"`, 1), strings.Replace(one, `"doi":"10.1000/a"`, `"pmid":"11"`, 1), 1, "only aggregators say so; title 1.00, authors, year"},
+		"nothing to compare": {
+			"datacite", `{"type":"article","doi":"10.1000/a","pmid":"11"}`, `{"type":"article","doi":"10.1000/b","pmid":"11"}`,
+			0, "each has a DOI of its own: 10.1000/a, 10.1000/b; nothing to compare",
+		},
+	} {
+		a := read(t, 1, "crossref", "10.1000/a", []byte(c.crossref))
+		b := read(t, 2, c.source, "x", []byte(c.other))
+		edges := work.Resolve([]work.Record{*a, *b}, nil, nil).Edges
+		if len(edges) != 1 || edges[0].Polarity != work.Suggests {
+			t.Fatalf("%s: %+v", name, edges)
+		}
+		e := edges[0]
+		if e.Score > c.score || e.Score < c.score-0.2 || !strings.HasPrefix(e.Why, c.why) || e.Evidence == "" {
+			t.Errorf("%s: score %.2f, %q for %q", name, e.Score, e.Why, e.Evidence)
 		}
 	}
 }

@@ -19,27 +19,6 @@ func partitionOf(p harvest.Partition) []any {
 	return []any{p.Provenance, p.Endpoint, string(p.Operation)}
 }
 
-// openBreakers reads the breakers of partitions that rest or are being tried.
-func (x *tx) openBreakers() (map[harvest.Partition]harvest.Breaker, error) {
-	out := map[harvest.Partition]harvest.Breaker{}
-	err := x.each(func(r *sql.Rows) error {
-		var p harvest.Partition
-		var b harvest.Breaker
-		var until ts
-		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &b.After, &until, &b.Trying); err != nil {
-			return err
-		}
-		b.Until = until.time()
-		out[p] = b
-		return nil
-	}, `SELECT provenance_code, endpoint_name, operation_code, failures, break_after, rests_until, trying FROM ing_breaker
-		WHERE failures >= break_after`)
-	if err != nil {
-		return nil, fmt.Errorf("read breakers: %w", err)
-	}
-	return out, nil
-}
-
 // tryBreaker lets one task through a breaker whose rest is over. It returns false if
 // somebody else was first: the breaker is no longer as it was read.
 func (x *tx) tryBreaker(p harvest.Partition, was harvest.Breaker) (bool, error) {

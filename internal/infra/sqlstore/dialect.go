@@ -61,7 +61,6 @@ type dialect struct {
 	idsFollow bool
 	// numbersMarks: a mark may have a number, and so one value stand in many places.
 	numbersMarks bool
-	isolation    sql.IsolationLevel
 	// snapshot is how a transaction begins whose reads all see one state of the database.
 	snapshot    sql.TxOptions
 	isRetryable func(error) bool
@@ -113,7 +112,6 @@ var sqliteDialect = &dialect{
 	itemIndex:    " INDEXED BY idx_quarantine_list",
 	idsFollow:    true, // one writer, and a new rowid is the greatest plus one
 	numbersMarks: true,
-	isolation:    sql.LevelDefault,
 	snapshot:     sql.TxOptions{ReadOnly: true},
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
@@ -167,7 +165,7 @@ var mysqlDialect = &dialect{
 		}
 		return "(" + strings.Join(ranges, " OR ") + ")", args
 	},
-	now:           "SELECT UTC_TIMESTAMP(6)",
+	now:           askServerClock,
 	recordIndex:   " FORCE INDEX (uk_record_key)",
 	taskIndex:     " FORCE INDEX (idx_task_queue)",
 	taskPlanIndex: " FORCE INDEX (idx_task_plan)",
@@ -184,8 +182,7 @@ var mysqlDialect = &dialect{
 	sliceWindowIndex: " FORCE INDEX (idx_slice_window)",
 	planStateIndex:   " FORCE INDEX (idx_plan_state)",
 
-	isolation: sql.LevelReadCommitted,
-	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+	snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1213, 1205, 1020, 1467: // deadlock, lock wait, changed since read, no number for a new row (MariaDB)

@@ -32,6 +32,9 @@ var tidbDialect = speaksMySQL(func(d *dialect) {
 		}
 		return mysqlDialect.isRetryable(err)
 	}
+	d.isReadOnly = func(err error) bool {
+		return mysqlCode(err) == 8121 || mysqlDialect.isReadOnly(err) // the user may not UPDATE, which has a number of its own here
+	}
 })
 
 func speaksMySQL(change func(*dialect)) *dialect {

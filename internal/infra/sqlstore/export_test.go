@@ -132,3 +132,30 @@ func OpenFrozen(ctx context.Context, dsn string, at time.Time) (*Store, error) {
 
 // DuePlansSQL is the statement that looks for plans that may be archived.
 func DuePlansSQL() string { return `SELECT p.id` + duePlans }
+
+// AskedOf counts what a server is asked on behalf of f, each statement once.
+func (s *Store) AskedOf(ctx context.Context, f func()) (asked int, err error) {
+	s.w.SetMaxOpenConns(1) // so that it is one session that counts
+	count := func() (n int) {
+		if err == nil {
+			var name string
+			err = s.w.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n)
+		}
+		return n
+	}
+	before := count()
+	f()
+	return count() - before - 1, err // the second count is a question too
+}
+
+// TwiceInAWrite reads a text before and after something happens, in one transaction that writes.
+func (s *Store) TwiceInAWrite(ctx context.Context, query string, happens func()) (before, after string, err error) {
+	err = s.write(ctx, "read twice", func(x *tx) error {
+		if err := x.row(query).Scan(&before); err != nil {
+			return err
+		}
+		happens()
+		return x.row(query).Scan(&after)
+	})
+	return before, after, err
+}

@@ -22,15 +22,12 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
 		jobs = nil
 		turns = r.Turns.Clone() // a transaction that is tried again begins with the old ones
-		open, err := x.openBreakers()
+		b, err := x.readBars()
 		if err != nil {
 			return err
 		}
-		mayTake, err := x.takeable(r, open)
-		if err != nil {
-			return err
-		}
-		hand, err := x.readInHand(r)
+		mayTake := x.takeable(r, b)
+		hand, err := x.readInHand(r, b.most)
 		if err != nil {
 			return err
 		}
@@ -39,12 +36,9 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 		}
 		// A partition whose breaker is open is tried with one task, not with several.
 		tried := map[harvest.Partition]bool{}
-		q := &queue{tx: x, r: r, turns: turns, mayTake: func(p harvest.Partition) bool {
+		q := &queue{tx: x, r: r, turns: turns, seen: map[harvest.TaskID]taken{}, mayTake: func(p harvest.Partition) bool {
 			return !tried[p] && hand.hasRoom(p) && mayTake(p)
 		}}
-		if err := q.readDead(); err != nil {
-			return err
-		}
 		for range r.Max {
 			t, found, err := q.next()
 			if err != nil {
@@ -59,9 +53,9 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 				}
 				continue
 			}
-			if b, isOpen := open[t.head.Partition]; isOpen {
+			if breaker, isOpen := b.open[t.head.Partition]; isOpen {
 				tried[t.head.Partition] = true
-				ours, err := x.tryBreaker(t.head.Partition, b)
+				ours, err := x.tryBreaker(t.head.Partition, breaker)
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -512,4 +513,67 @@ func (l *Lab) worker(st *sqlstore.Store, name string) error {
 		}
 	}
 	return errors.New("work was left that nobody could take")
+}
+
+// TestLease_AsksAServerLittle: what many processes that look for tasks at once wait for is a
+// server that is busy being asked. A lease begins with the clock, reads what bars tasks, reads
+// a task, takes it, reads its job and commits; each further task costs three questions.
+func TestLease_AsksAServerLittle(t *testing.T) {
+	for _, e := range patratest.Servers() {
+		t.Run(e.Name, func(t *testing.T) {
+			if e == patratest.TiDB {
+				t.Skip("TiDB does not count the questions of a session")
+			}
+			lab := NewLab(t, e)
+			// The clock stands, so that the heads of the queue are not read again.
+			st, err := sqlstore.OpenFrozen(t.Context(), lab.DSN, time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close() //nolint:errcheck // a test's store
+			lab.Store = st
+			lab.Plan(0, 10)
+			turns := new(harvest.Turns)
+			lease := func(n int) int {
+				t.Helper()
+				asked, err := st.AskedOf(t.Context(), func() {
+					jobs, err := st.LeaseTasks(t.Context(), harvest.LeaseRequest{Owner: "lab", TTL: time.Minute, Max: n, SpecVersion: 1, Turns: turns})
+					if err != nil || len(jobs) != n {
+						t.Errorf("%d tasks were leased: %v", len(jobs), err)
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return asked
+			}
+			lease(1) // reads the heads
+			if asked := lease(1); asked != 7 {
+				t.Errorf("a lease takes %d questions, not 7", asked)
+			}
+			if asked := lease(4); asked != 16 {
+				t.Errorf("a lease of four takes %d questions, not 16", asked)
+			}
+		})
+	}
+}
+
+// TestWrite_SeesWhatOthersCommit: on a server a write goes by what is committed when it asks,
+// not by what was when it began, so that it takes no locks between rows.
+func TestWrite_SeesWhatOthersCommit(t *testing.T) {
+	for _, e := range patratest.Servers() {
+		t.Run(e.Name, func(t *testing.T) {
+			lab := NewLab(t, e)
+			lab.Plan(0, 1)
+			before, after, err := lab.Store.TwiceInAWrite(t.Context(), `SELECT status_code FROM ing_task`, func() {
+				lab.Exec(`UPDATE ing_task SET status_code='CANCELLED'`)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before != "QUEUED" || after != "CANCELLED" {
+				t.Errorf("the task was %s and then %s", before, after)
+			}
+		})
+	}
 }

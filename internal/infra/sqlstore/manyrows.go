@@ -1,6 +1,9 @@
 package sqlstore
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // manyRows is an insert of rows that have the same values in some columns.
 type manyRows struct {
@@ -22,8 +25,11 @@ func (m manyRows) sql(d *dialect, rows int) string {
 // numberedMarks returns "(?1,?2,?,?),(?1,?2,?,?)": the first values are bound once for all
 // rows, and a mark without a number has the one after the highest before it.
 func numberedMarks(rows, same, own int) string {
-	const numbers = "?1,?2,?3,?4,?5,?6,?7,?8,?9,"
-	one := "(" + numbers[:3*same] + list(own) + ")"
+	one := "("
+	for i := range same {
+		one += "?" + strconv.Itoa(i+1) + ","
+	}
+	one += list(own) + ")"
 	return strings.TrimSuffix(strings.Repeat(one+",", rows), ",")
 }
 

@@ -77,7 +77,7 @@ func openServer(cfg *mysql.Config, shown string) (*sql.DB, error) {
 	if err != nil {
 		return nil, &DSNError{DSN: shown, Reason: err.Error()}
 	}
-	return sql.OpenDB(c), nil
+	return sql.OpenDB(promptConnector{c}), nil
 }
 
 // mysqlConfig reads mysql://user:password@host:port/database?tls=...
@@ -106,6 +106,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	cfg.Collation = "utf8mb4_bin"
 	cfg.ClientFoundRows = true   // an update that finds its row has affected it
 	cfg.InterpolateParams = true // one round trip; bulk statements are prepared
+	cfg.MultiStatements = true   // a write begins and reads the clock at once
 	cfg.MaxAllowedPacket = 0     // the server's own
 	cfg.Timeout = connectTimeout
 	cfg.ReadTimeout = readTimeout

@@ -27,44 +27,82 @@ type queue struct {
 	turns     *harvest.Turns
 	mayTake   func(harvest.Partition) bool
 	headsRead bool // by this call, so that to read them once more finds nothing new
+	// seen are tasks that this call has read to correct their heads. They are locked by
+	// that, so that they stay as they were read.
+	seen map[harvest.TaskID]taken
 }
+
+// bars is what is stored of sources that keeps tasks from being taken.
+type bars struct {
+	held   map[string]bool                       // sources that are paused or stopped
+	paused map[harvest.EndpointOf]bool           // endpoints likewise
+	open   map[harvest.Partition]harvest.Breaker // of partitions that rest or are being tried
+	most   map[string]int                        // how many tasks of a source may be in hand; one that is not there has no bound
+}
+
+// readBars reads them in one statement, since whoever looks for a task asks first of all for
+// them. Hardly ever is there more than a few rows to tell.
+func (x *tx) readBars() (*bars, error) {
+	b := &bars{
+		held: map[string]bool{}, paused: map[harvest.EndpointOf]bool{},
+		open: map[harvest.Partition]harvest.Breaker{}, most: map[string]int{},
+	}
+	err := x.each(func(rows *sql.Rows) error {
+		var p harvest.Partition
+		var held bool
+		var most int
+		var breaker harvest.Breaker
+		var until ts
+		err := rows.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &held, &most, &breaker.Spent, &breaker.After, &until, &breaker.Trying)
+		switch {
+		case err != nil:
+			return err
+		case p.Operation != "":
+			breaker.Until = until.time()
+			b.open[p] = breaker
+		case p.Endpoint != "":
+			b.paused[p.EndpointOf()] = held
+		default:
+			b.held[p.Provenance] = held
+			if most > 0 {
+				b.most[p.Provenance] = most
+			}
+		}
+		return nil
+	}, barsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("read what keeps tasks from being taken: %w", err)
+	}
+	return b, nil
+}
+
+// barsSQL reads sources, endpoints and partitions, each named by what it is made of.
+const barsSQL = `
+	SELECT provenance_code, '' endpoint_name, '' operation_code, paused+stopped>0 held, max_walks, 0 failures, 0 break_after, NULL rests_until, 0 trying
+	FROM ing_source_state WHERE paused=1 OR stopped=1 OR max_walks>0
+	UNION ALL
+	SELECT provenance_code, endpoint_name, '', 1, 0, 0, 0, NULL, 0
+	FROM ing_endpoint_state WHERE paused=1 OR stopped=1
+	UNION ALL
+	SELECT provenance_code, endpoint_name, operation_code, 0, 0, failures, break_after, rests_until, trying
+	FROM ing_breaker WHERE failures >= break_after`
 
 // takeable returns a test that tells of a partition whether its tasks may be taken
 // now: its source and endpoint are not held, the request asks for it, and its breaker is not open.
-func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest.Breaker) (func(harvest.Partition) bool, error) {
-	held := map[string]bool{}
-	err := x.each(func(rows *sql.Rows) error {
-		var code string
-		err := rows.Scan(&code)
-		held[code] = true
-		return err
-	}, `SELECT provenance_code FROM ing_source_state WHERE paused=1 OR stopped=1`)
-	if err != nil {
-		return nil, err
-	}
-	paused := map[harvest.EndpointOf]bool{}
-	err = x.each(func(rows *sql.Rows) error {
-		var at harvest.EndpointOf
-		err := rows.Scan(&at.Provenance, &at.Endpoint)
-		paused[at] = true
-		return err
-	}, `SELECT provenance_code, endpoint_name FROM ing_endpoint_state WHERE paused=1 OR stopped=1`)
-	if err != nil {
-		return nil, err
-	}
+func (x *tx) takeable(r harvest.LeaseRequest, b *bars) func(harvest.Partition) bool {
 	return func(p harvest.Partition) bool {
 		switch {
-		case held[p.Provenance], paused[p.EndpointOf()]:
+		case b.held[p.Provenance], b.paused[p.EndpointOf()]:
 			return false
 		case r.Provenance != "" && p.Provenance != r.Provenance:
 			return false
 		case r.Operation != "" && p.Operation != r.Operation:
 			return false
-		case open[p].Bars(x.now):
+		case b.open[p].Bars(x.now):
 			return false
 		}
 		return !slices.ContainsFunc(r.Resting, func(rest harvest.Rest) bool { return rest.Bars(p) })
-	}, nil
+	}
 }
 
 // next finds the task whose turn it is. Remembered heads may be out of date: one
@@ -87,6 +125,11 @@ func (q *queue) next() (t taken, found bool, err error) {
 			}
 			continue
 		}
+		if t, ok := q.seen[h.Task]; ok {
+			delete(q.seen, h.Task)
+			t.head = h
+			return t, true, nil
+		}
 		t, due, err := q.firstOf(h)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -95,6 +138,7 @@ func (q *queue) next() (t taken, found bool, err error) {
 		case err != nil:
 			return t, false, err
 		case q.turns.MoveHead(h, due, t.id):
+			q.seen[t.id] = t
 			continue // perhaps another head is first now
 		}
 		if h.Dead {
@@ -129,12 +173,17 @@ func (q *queue) firstOf(h harvest.Head) (t taken, due time.Time, err error) {
 	return t, scheduled.time(), err
 }
 
-// readHeads reads the first task of each partition and priority, one after the
-// other, and keeps those that are due. A partition that may not be taken costs one
-// step: its other priorities are passed over.
+// readHeads reads the tasks whose owner is gone, each of them a head of its own, and the
+// first task of each partition and priority, one after the other, of which it keeps those
+// that are due. A partition that may not be taken costs one step: its other priorities are
+// passed over.
 func (q *queue) readHeads() error {
 	began := time.Now()
 	var heads []harvest.Head
+	dead, args := q.s.deadSQL(q.r, q.now)
+	if err := q.each(collectHeads(&heads, true), dead, args...); err != nil {
+		return fmt.Errorf("read the queue: %w", err)
+	}
 	at := harvest.Head{Partition: harvest.Partition{Provenance: q.r.Provenance}, Priority: math.MinInt32}
 	for {
 		h, found, err := q.headAfter(at)
@@ -165,18 +214,6 @@ func (q *queue) headAfter(at harvest.Head) (next harvest.Head, found bool, err e
 		return next, false, err
 	}
 	return heads[0], true, nil
-}
-
-// readDead reads the tasks whose owner is gone, each of them a head of its own.
-// There are at most as many as there were workers anywhere.
-func (q *queue) readDead() error {
-	var heads []harvest.Head
-	query, args := q.s.deadSQL(q.r, q.now)
-	if err := q.each(collectHeads(&heads, true), query, args...); err != nil {
-		return err
-	}
-	q.turns.ReplaceDead(heads)
-	return nil
 }
 
 // collectHeads returns a scan that appends each row to a list.
@@ -218,7 +255,8 @@ func (s *Store) headAfterSQL(r harvest.LeaseRequest, at harvest.Head) (string, [
 		LIMIT 1`, args
 }
 
-// deadSQL finds the tasks that are in hand under a lease which has run out.
+// deadSQL finds the tasks that are in hand under a lease which has run out. It reads all that
+// are in hand, as many as there are workers anywhere.
 func (s *Store) deadSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
 	query := headSQL + s.d.taskIndex + `
 		WHERE ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ? AND t.spec_version <= ?`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -53,11 +54,22 @@ func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]s
 	return out, nil
 }
 
-var insertRecordRows = manyRows{
-	table: "ing_record",
-	same:  `provenance_code, record_type, mapping_version, revision, created_at, changed_at`,
-	own:   `ext_id, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256`,
-}
+// Rows of a page mostly differ in few columns, and what is bound once for all rows of an
+// insert is not bound for each: a value costs about as much to bind as to store. So there
+// are two inserts for records and two for versions.
+var (
+	insertRecordRows = manyRows{
+		table: "ing_record",
+		same:  `provenance_code, record_type, mapping_version, revision, created_at, changed_at`,
+		own:   `ext_id, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256`,
+	}
+	insertLikeRecordRows = manyRows{
+		table: "ing_record",
+		same: `provenance_code, record_type, mapping_version, revision, created_at, changed_at,
+			status_code, provider_version, observed_at`,
+		own: `ext_id, updated_at, content_hash, raw_sha256`,
+	}
+)
 
 // insertRecords inserts records that are not stored, and gives each change the id of its
 // row: by counting back from the last one where the database numbers them in a row,
@@ -65,13 +77,24 @@ var insertRecordRows = manyRows{
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	now := ts(x.now).text()
 	for part := range mappedAlike(chunks(cs, rowsPerInsert)) {
-		v := insertRecordRows.valuesOf(x.s.d, len(part), prov, recordType, part[0].rec.MappingVersion, int64(1), now, now)
+		rows := &insertRecordRows
+		same := []any{prov, recordType, part[0].rec.MappingVersion, int64(1), now, now}
+		first, alike := recordsAlike(part)
+		if alike {
+			rows = &insertLikeRecordRows
+			same = append(same, string(first.status), first.provider, part[0].observedAt)
+		}
+		v := rows.valuesOf(x.s.d, len(part), same...)
 		for i := range part {
 			c := &part[i]
 			r := c.rec
-			v.add(r.ID, string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt, r.Version.ContentHash[:], r.RawSHA256[:])
+			if alike {
+				v.add(r.ID, c.updatedAt, r.Version.ContentHash[:], r.RawSHA256[:])
+			} else {
+				v.add(r.ID, string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt, r.Version.ContentHash[:], r.RawSHA256[:])
+			}
 		}
-		res, err := x.bulk(insertRecordRows.sql(x.s.d, len(part)), v.values)
+		res, err := x.bulk(rows.sql(x.s.d, len(part)), v.values)
 		if err != nil {
 			return fmt.Errorf("insert records: %w", x.orLostRace(err))
 		}
@@ -168,32 +191,86 @@ func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 	return nil
 }
 
-var insertVersionRows = manyRows{
-	table: "ing_record_version",
-	same:  `batch_id, mapping_version, fields, created_at`,
-	own: `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
-		raw, codec_code, dictionary_id`,
-}
+var (
+	insertVersionRows = manyRows{
+		table: "ing_record_version",
+		same:  `batch_id, mapping_version, fields, created_at`,
+		own: `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
+			raw, codec_code, dictionary_id`,
+	}
+	insertLikeVersionRows = manyRows{
+		table: "ing_record_version",
+		same: `batch_id, mapping_version, fields, created_at,
+			revision, effect_code, status_code, provider_version, observed_at, codec_code, dictionary_id`,
+		own: `record_id, updated_at, content_hash, raw_sha256, raw`,
+	}
+)
 
 // insertVersions keeps every accepted version.
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID, p *packer) error {
 	now := ts(x.now).text()
 	bodies := scratch{packer: p}
 	for part := range mappedAlike(thatFit(x.s, cs, change.size)) {
-		v := insertVersionRows.valuesOf(x.s.d, len(part), int64(batch), part[0].rec.MappingVersion, "", now)
 		bodies.set(part)
+		rows := &insertVersionRows
+		same := []any{int64(batch), part[0].rec.MappingVersion, "", now}
+		first, alike := recordsAlike(part)
+		alike = alike && versionsAlike(part) && bodies.alike()
+		if alike {
+			rows = &insertLikeVersionRows
+			body := bodies.of(0, part[0])
+			same = append(same, part[0].revision, string(part[0].effect), string(first.status), first.provider, part[0].observedAt,
+				string(body.codec), nullID(body.dictionary))
+		}
+		v := rows.valuesOf(x.s.d, len(part), same...)
 		for i := range part {
 			c := &part[i]
 			body := bodies.of(i, *c)
 			r := c.rec
-			v.add(c.id, c.revision, string(c.effect), string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt,
-				r.Version.ContentHash[:], r.RawSHA256[:], body.bytes, string(body.codec), nullID(body.dictionary))
+			if alike {
+				v.add(c.id, c.updatedAt, r.Version.ContentHash[:], r.RawSHA256[:], body.bytes)
+			} else {
+				v.add(c.id, c.revision, string(c.effect), string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt,
+					r.Version.ContentHash[:], r.RawSHA256[:], body.bytes, string(body.codec), nullID(body.dictionary))
+			}
 		}
-		if _, err := x.bulk(insertVersionRows.sql(x.s.d, len(part)), v.values); err != nil {
+		if _, err := x.bulk(rows.sql(x.s.d, len(part)), v.values); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
 	return nil
+}
+
+// likeness is what records of a page mostly have in common.
+type likeness struct {
+	status   harvest.RecordStatus
+	provider int64
+	observed time.Time
+}
+
+func (c *change) likeness() likeness {
+	return likeness{c.rec.Status, c.rec.Version.Provider, c.rec.Version.ObservedAt}
+}
+
+// recordsAlike returns what the first record has of that, and whether all others have the same.
+func recordsAlike(part []change) (first likeness, alike bool) {
+	first = part[0].likeness()
+	for i := range part {
+		if part[i].likeness() != first {
+			return first, false
+		}
+	}
+	return first, true
+}
+
+// versionsAlike reports whether all versions have one revision and one effect.
+func versionsAlike(part []change) bool {
+	for i := range part {
+		if part[i].revision != part[0].revision || part[i].effect != part[0].effect {
+			return false
+		}
+	}
+	return true
 }
 
 // mappedAlike cuts parts on where the mapping changes. All records of a page are mapped by
@@ -222,7 +299,9 @@ func mappedAlike(parts iter.Seq[[]change]) iter.Seq[[]change] {
 func (s *Store) warmStatements() []string {
 	return []string{
 		insertRecordRows.sql(s.d, rowsPerInsert),
+		insertLikeRecordRows.sql(s.d, rowsPerInsert),
 		insertVersionRows.sql(s.d, rowsPerInsert),
+		insertLikeVersionRows.sql(s.d, rowsPerInsert),
 		s.announceSQL(), updateRecordSQL, touchRecordSQL, touchVersionSQL,
 	}
 }

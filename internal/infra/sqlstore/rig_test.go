@@ -23,7 +23,7 @@ import (
 // one store: there is one cursor all along, and the harvest goes on.
 func TestR7_TuningKeepsTheNamespace(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
 		dsn := e.DSN(t)
 		lifetime(t, e, func(t *testing.T) { tune(t, dsn) })
@@ -101,7 +101,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 		"pubmed":   {nil, zone("UTC"), zone("UTC"), zone("Asia/Kolkata"), nil},
 	} {
 		t.Run(code, func(t *testing.T) {
-			patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+			patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 				t.Parallel()
 				dsn := e.DSN(t)
 				lifetime(t, e, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 // the same records.
 func TestR10_OverlapIsNotCoverage(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
 		var first *harvested
 		var now time.Time // of the first life, so that all are the same

@@ -18,17 +18,16 @@ var update = flag.Bool("update", false, "write schema.*.sql anew")
 // TestSchemaFilesAreCurrent keeps schema.sqlite.sql and schema.mysql.sql equal
 // to what the migrations make. They are written by -update (the second with
 // PATRA_TEST_MYSQL given) and are for people to read; the first is also what a new file
-// is made by, at once, so that it has the rows which the migrations leave.
+// is made by, at once, so that it has the rows which the migrations leave, and the second
+// what tests make their databases on MySQL by.
 func TestSchemaFilesAreCurrent(t *testing.T) {
 	for _, e := range []patratest.Engine{patratest.SQLite, patratest.MySQL} {
 		t.Run(e.Name, func(t *testing.T) {
-			dsn := e.NewDSN(t)
+			dsn := e.EmptyDSN(t)
+			openAt(t, dsn, newest(t))
 			read := sqliteSchema
 			if e == patratest.MySQL {
 				read = mysqlSchema
-				patratest.Open(t, dsn, sqlstore.Options{})
-			} else {
-				openAt(t, dsn, newest(t))
 			}
 			db := patratest.Raw(t, dsn)
 			got := "-- Generated from migrations/" + e.Name + " by go test ./internal/infra/sqlstore -run SchemaFiles -update. Do not edit.\n\n" + strings.Join(read(t, db), "\n\n") + "\n"

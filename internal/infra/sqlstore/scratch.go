@@ -28,6 +28,16 @@ func (s *scratch) set(part []change) {
 	}
 }
 
+// alike reports whether all bodies are packed in one way.
+func (s *scratch) alike() bool {
+	for i := range s.rows {
+		if s.rows[i].codec != s.rows[0].codec || s.rows[i].dictionary != s.rows[0].dictionary {
+			return false
+		}
+	}
+	return true
+}
+
 // of returns the body of row i, which is c. The buffer may have grown, and so moved, after
 // the row was packed.
 func (s *scratch) of(i int, c change) packedBody {

@@ -179,7 +179,7 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		return err
 	}
 	asked := time.Now()
-	t, err := s.w.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
+	t, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -29,22 +29,12 @@ type sourceOperation struct {
 // readInHand counts what is in hand. The owner of a task renews its lease when a third
 // of it is over. So a lease of which less than half is left counts no longer: its owner
 // has probably died, and is not waited for until the lease runs out.
-func (x *tx) readInHand(r harvest.LeaseRequest) (*inHand, error) {
-	h := &inHand{most: map[string]int{}, mine: map[string]int{}, others: map[sourceOperation]int{}}
-	err := x.each(func(rows *sql.Rows) error {
-		var code string
-		var most int
-		err := rows.Scan(&code, &most)
-		h.most[code] = most
-		return err
-	}, `SELECT provenance_code, max_walks FROM ing_source_state WHERE max_walks > 0`)
-	if err != nil {
-		return nil, fmt.Errorf("read how many tasks may be in hand: %w", err)
-	}
+func (x *tx) readInHand(r harvest.LeaseRequest, most map[string]int) (*inHand, error) {
+	h := &inHand{most: most, mine: map[string]int{}, others: map[sourceOperation]int{}}
 	if len(h.most) == 0 {
 		return h, nil
 	}
-	err = x.each(func(rows *sql.Rows) error {
+	err := x.each(func(rows *sql.Rows) error {
 		var at sourceOperation
 		var owner string
 		var n int

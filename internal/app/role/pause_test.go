@@ -1,4 +1,4 @@
-package node
+package role
 
 import (
 	"log/slog"
@@ -13,10 +13,10 @@ func TestHealing_PlanningPausesForTheDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := ""
 		told := 0
-		p := &pressure{strained: func() string { return slow }, paused: func() { told++ }, log: slog.New(slog.DiscardHandler)}
+		p := &Pause{Strained: func() string { return slow }, Began: func() { told++ }, Log: slog.New(slog.DiscardHandler)}
 		may := func(want bool, told1 int, when string) {
 			t.Helper()
-			if got := p.why() == ""; got != want || told != told1 {
+			if got := p.Why() == ""; got != want || told != told1 {
 				t.Errorf("%s: may plan %v, told %d times", when, got, told)
 			}
 		}
