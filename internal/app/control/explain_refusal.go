@@ -63,7 +63,6 @@ var refusals = []refusal{
 	{"nothing_proven", "Nothing of the span is proven complete yet, so that counts would differ for that alone.", "Harvest first, or compare an earlier span."},
 	{"nothing_to_undo", "The source has no change that could be taken back.", "Look at its changes: patra source history CODE."},
 	{"pack_invalid", "A pack has mistakes; each is shown with its line.", "Mend them: patra source lint FILE."},
-	{"not_granted", "The user of the database may not do this.", "Give it what its role needs: `patra db grants ROLE` prints it. What no role may do, a command of a person with all rights does."},
 	{"read_only", "This server lets nobody change anything, or you may only look.", "Ask an operator, or a server that runs without --read-only."},
 	{"unreachable", "The database does not answer.", "See whether its server runs and can be reached; the page comes back by itself."},
 	{"past_watermark", "The harvest would begin behind its watermark, and leave a hole that nobody has read.", "Leave --from out, or begin at the watermark."},

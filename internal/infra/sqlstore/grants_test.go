@@ -113,7 +113,7 @@ func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 				}
 			}
 			err = watching.Store.RenewLease(t.Context(), jobs[0].Lease)
-			if refused, ok := errors.AsType[*sqlstore.ConditionError](err); !ok || refused.Kind != "read_only" {
+			if refused, ok := errors.AsType[*sqlstore.ConditionError](err); !ok || refused.Kind != "not_granted" {
 				t.Errorf("a reader renews a lease: %v", err)
 			}
 		})
