@@ -139,6 +139,7 @@ var unwrittenByRuns = map[string]string{
 	"ing_credential_state.refused_count":  keyRefused,
 	"ing_credential_state.refused_until":  keyRefused,
 	"ing_credential_state.updated_at":     keyRefused,
+	"ing_credential_state.origins_json":   "a credential of which nobody said where it may be sent: TestStore/.../R81_BoundAtFirstSight",
 	"ing_schedule_instance.endpoint_name": "a trigger that names one, which none of these does",
 	"ing_source_state.max_walks":          "a source that refused several walks at once: the store's suite, walks_test.go",
 	"ing_task_run_batch.filtered":         "for sources that can only be sorted by date, which give more than the window; the sources of this test are asked for it",

@@ -122,9 +122,10 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 		var open *harvest.BatchOpen
 		askAhead := func(harvest.Committed) {}
+		s.noteCost(r.ans)
 		halt := s.whyHalt()
 		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
-			halt = s.adviseCut(&b, r.ans)
+			halt = s.adviseCut(&b)
 		}
 		if following != nil && halt == nil {
 			o := s.batchOpen(*following)

@@ -23,16 +23,20 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 	return r
 }
 
-// adviseCut is the fault that has the slice cut once b is committed, nil if it should
-// not be, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
-// are known, and to cut the slice then would be to look for them again, and to ask once
-// more for the details that are stored (R69).
-func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
+// noteCost takes note of what a page cost, be it of the search or of details (R69).
+func (s *session) noteCost(ans source.Answer) {
 	s.effort.gauge.Note(harvest.PageCost{
 		At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429,
 		Took:       ans.Traffic.Network,
 		RetryAfter: time.Duration(ans.Traffic.Gate.RetryAfterMs) * time.Millisecond,
 	})
+}
+
+// adviseCut is the fault that has the slice cut once b is committed, nil if it should
+// not be, or cannot. What details cost counts, and the verdict is that of the next page
+// of a search: while the ids of a walk are known, to cut the slice would be to look for
+// them again, and to ask once more for the details that are stored (R69).
+func (s *session) adviseCut(b *harvest.Batch) error {
 	if b.After.Tail != nil {
 		return nil // by all signs the walk is over: to cut now would be to walk again
 	}

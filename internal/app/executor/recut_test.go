@@ -457,6 +457,51 @@ func TestR69_StrainInDetailsCutsNoSlice(t *testing.T) {
 	}
 }
 
+// TestR69_DetailsCountWhereItIsSearchedAgain: what the details of a slice cost counts for its
+// thresholds, within a run and over several. Where its walk begins again the slice is cut at the
+// first page of the search for it: all of its details are asked for again then in any case.
+func TestR69_DetailsCountWhereItIsSearchedAgain(t *testing.T) {
+	t.Parallel()
+	const searches = 2
+	for _, c := range []struct {
+		name       string
+		cuts       source.Cuts
+		status     int
+		complaints int
+		want       harvest.Code // that the slice is cut for
+	}{
+		{"429, just below the platform's", source.Cuts{}, 429, 4, ""},
+		{"429, the platform's", source.Cuts{}, 429, 5, harvest.CutThrottled},
+		{"429, just below its own", source.Cuts{Throttled: 3}, 429, 2, ""},
+		{"429, its own", source.Cuts{Throttled: 3}, 429, 3, harvest.CutThrottled},
+		{"failures, just below its own", source.Cuts{FailedPercent: 40, FailedOver: 6}, 503, 2, ""},
+		{"failures, its own", source.Cuts{FailedPercent: 40, FailedOver: 6}, 503, 4, harvest.CutErrors},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := &meddler{answer: func(n int, r *http.Request) *http.Response {
+					switch at := n - searches; {
+					case at > 0 && at%2 == 1 && at < 2*c.complaints:
+						return status(r, c.status, "{}") // every other try, so that each is followed by one that is answered
+					case at == 2*c.complaints+1:
+						return status(r, http.StatusGone, "{}") // the walk has to begin again
+					}
+					return nil
+				}}
+				b := newBench(t, manners["two-phase"].exact(), setup{tweak: func(s *source.Spec) { s.Cuts = c.cuts }, wrap: m.wrap})
+				b.exact()
+				if n := b.ask(`SELECT MAX(walk_no) FROM ing_task_run_batch`); n < 2 {
+					t.Fatal("the walk was not begun again")
+				}
+				t.Logf("%d requests, %d slices cut", m.n, b.ask(resliced))
+				if all, n := b.ask(resliced), b.ask(cutFor, c.want); all != n || (n > 0) != (c.want != "") {
+					t.Errorf("%d slices were cut, %d for %q", all, n, c.want)
+				}
+			})
+		})
+	}
+}
+
 // TestC17_SlowPagesAndLongWalksAreCut: ten pages that take longer in the mean than the
 // source says, and a run that walks for as long as it may, just below and just above.
 func TestC17_SlowPagesAndLongWalksAreCut(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // pool reads the credentials that a spec may want, and what their source allows
-// others if that matters. Those that were set before credentials were bound are
+// others if that matters. Those that were set without saying where they may be sent are
 // bound here, at first sight, to where their source is now.
 func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]credential.Credential, time.Time, []credential.Grant, error) {
 	pool := spec.Auth.Pool
@@ -24,7 +24,7 @@ func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]cred
 		return nil, now, nil, err
 	}
 	if slices.ContainsFunc(all, func(c credential.Credential) bool { return unbound(c, now) }) {
-		if err := r.bind(ctx, pool); err != nil {
+		if err := r.bind(ctx, pool, all, now); err != nil {
 			return nil, now, nil, err
 		}
 		all, now, err = r.store.Credentials(ctx, pool)
@@ -39,28 +39,33 @@ func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]cred
 	return all, now, grants, err
 }
 
-// unbound reports whether a row was set before credentials were bound.
+// unbound reports whether nobody has said where a credential may be sent.
 func unbound(c credential.Credential, now time.Time) bool { return c.Origins == nil && open(c, now) }
 
-// bind binds what is not bound yet, with an audit line of its own.
-func (r *Ring) bind(ctx context.Context, pool string) error {
+// bind binds those that are not bound yet, each with an audit line of its own. It needs no
+// right to write the registry: a credential that was entered by SQL works in a fleet too.
+func (r *Ring) bind(ctx context.Context, pool string, all []credential.Credential, now time.Time) error {
 	origins, err := r.where(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("where credentials of %s may be sent: %w", pool, err)
 	}
 	a := source.Audit{
 		Actor: "patra", Action: "CREDENTIAL_BIND", Object: "credential/" + pool,
-		Reason: "set before credentials were bound to origins; bound to those of the source at first sight",
+		Reason: "set without saying where it may be sent; bound to the origins of the source at first sight",
 	}
-	return r.store.ChangeCredentials(ctx, pool, a, func(all []credential.Credential, now time.Time) (out []credential.Change, _ error) {
-		for _, c := range all {
-			if unbound(c, now) {
-				out = append(out, credential.Change{Bind: c.ID, Origins: origins})
-				r.log.Warn("credential bound to where its source is", "source", pool, "credential", c.Name, "origins", strings.Join(origins, " "))
-			}
+	for _, c := range all {
+		if !unbound(c, now) {
+			continue
 		}
-		return out, nil
-	})
+		bound, err := r.store.BindCredential(ctx, c.ID, origins, a)
+		if err != nil {
+			return fmt.Errorf("bind credential %s of %s: %w", c.Name, pool, err)
+		}
+		if bound {
+			r.log.Warn("credential bound to where its source is", "source", pool, "credential", c.Name, "origins", strings.Join(origins, " "))
+		}
+	}
+	return nil
 }
 
 // barred says why a spec may not send a credential to origins.

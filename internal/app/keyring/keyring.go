@@ -34,6 +34,9 @@ import (
 type Store interface {
 	Credentials(ctx context.Context, pool string) ([]credential.Credential, time.Time, error)
 	ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]credential.Credential, time.Time) ([]credential.Change, error)) error
+	// BindCredential says where a credential may be sent of which nobody has said it, and
+	// reports whether it did: if another was first, theirs stands.
+	BindCredential(ctx context.Context, id int64, origins []string, a source.Audit) (bool, error)
 	NoteRefusal(ctx context.Context, id int64, was, refused int, rest time.Duration) error
 	Grants(ctx context.Context, code string) ([]credential.Grant, error)
 	RateOwner(ctx context.Context, key string) (string, error)

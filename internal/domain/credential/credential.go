@@ -71,8 +71,8 @@ type Credential struct {
 	Status string    `json:"status"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to,omitzero"`
-	// Origins it may be sent to, those of the source when it was set; nil for one
-	// that was set before credentials were bound.
+	// Origins it may be sent to, those of the source when it was set; nil for one of
+	// which nobody has said it yet.
 	Origins []string `json:"origins,omitempty"`
 	// Supersedes is the row this one was put in place of.
 	Supersedes int64 `json:"supersedes,omitzero"`
@@ -202,9 +202,6 @@ type Change struct {
 	// Reseal replaces how a row's secret is kept, not the secret.
 	Reseal int64      `json:"reseal,omitempty"`
 	Secret *SecretRef `json:"secret,omitempty"`
-	// Bind says for a row which origins it may be sent to.
-	Bind    int64    `json:"bind,omitempty"`
-	Origins []string `json:"origins,omitempty"`
 	// Allow gives others something of the source, Withdraw takes it back.
 	Allow    *Grant `json:"allow,omitempty"`
 	Withdraw *Grant `json:"withdraw,omitempty"`

@@ -15,11 +15,12 @@ import (
 
 // A credential may name its endpoint, or the row of it. What it has been through is runtime
 // state, in a table that whoever asks sources may write; no row there: it was never refused.
+// So is where it may be sent if its own row does not say it.
 const credentialCols = `c.id, p.provenance_code, c.credential_name,
 	COALESCE(c.endpoint_name, (SELECT e.endpoint_name FROM reg_prov_endpoint_def e WHERE e.id=c.endpoint_id)), c.scope_code, c.task_type_key, c.secret_kind_code,
 	c.secret_ref, c.secret_sealed, c.secret_mac,
 	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id,
-	COALESCE(h.refused_count, 0), h.refused_until, c.origins_json`
+	COALESCE(h.refused_count, 0), h.refused_until, COALESCE(c.origins_json, h.origins_json)`
 
 const fromCredentials = ` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id
 	LEFT JOIN ing_credential_state h ON h.credential_id=c.id`
@@ -118,12 +119,6 @@ func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) e
 	case ch.Reseal != 0:
 		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=?
 			WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
-	case ch.Bind != 0:
-		var origins any
-		origins, err = originsJSON(ch.Origins)
-		if err == nil {
-			_, err = x.exec(`UPDATE reg_prov_credential SET origins_json=?, updated_at=? WHERE id=?`, origins, ts(x.now), ch.Bind)
-		}
 	case ch.Allow != nil:
 		err = x.allow(prov, *ch.Allow, actor)
 	case ch.Withdraw != nil:
@@ -204,6 +199,33 @@ func (s *Store) RateOwner(ctx context.Context, key string) (string, error) {
 	return owner, nil
 }
 
+// BindCredential says where a credential may be sent of which nobody has said it, and writes
+// an audit line. It reports whether it did: if another was first, theirs stands.
+func (s *Store) BindCredential(ctx context.Context, id int64, origins []string, a source.Audit) (bound bool, err error) {
+	list, err := originsJSON(origins)
+	if err != nil {
+		return false, err
+	}
+	err = s.write(ctx, "bind credential", func(x *tx) error {
+		if err := x.knowCredential(id); err != nil {
+			return err
+		}
+		n, err := x.exec(`UPDATE ing_credential_state SET origins_json=?, updated_at=? WHERE credential_id=? AND origins_json IS NULL`, list, ts(x.now), id)
+		bound = n > 0
+		if err != nil || !bound {
+			return err
+		}
+		return x.audit(a, map[string]any{"bind": id, "origins": origins})
+	})
+	return bound, err
+}
+
+// knowCredential makes the row of what a credential has been through, if there is none.
+func (x *tx) knowCredential(id int64) error {
+	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_credential_state (credential_id, updated_at) VALUES (?,?)`, id, ts(x.now))
+	return err
+}
+
 // NoteRefusal keeps the health of a credential: how often it was refused in a
 // row, and how long it rests from now. If another has noted something since it
 // was read, theirs stands.
@@ -214,8 +236,7 @@ func (s *Store) NoteRefusal(ctx context.Context, id int64, was, refused int, res
 			until = ts(x.now.Add(rest))
 		}
 		if was == 0 {
-			_, err := x.exec(x.s.d.insertIgnore+` INTO ing_credential_state (credential_id, updated_at) VALUES (?,?)`, id, ts(x.now))
-			if err != nil {
+			if err := x.knowCredential(id); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,8 @@ package sqlstore_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +88,109 @@ func keyHealth(l *Lab) {
 	must(0)
 	if got := l.rows("reg_prov_credential"); got != described {
 		l.Errorf("the description of the credential was changed:\n%s", diff(described, got))
+	}
+}
+
+// withoutKeys removes the credentials that other cases have left: the registry is not emptied
+// between them.
+func (l *Lab) withoutKeys() {
+	l.Helper()
+	for _, table := range []string{"reg_prov_credential", "ing_credential_state"} {
+		if _, err := l.DB.Exec(`DELETE FROM ` + table); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
+// keyBySQL enters a credential as the design's guide does, for an endpoint by the number of its row
+// if one is given.
+func (l *Lab) keyBySQL(name string, endpoint any, deleted int) {
+	l.Helper()
+	l.Exec(`INSERT INTO reg_prov_credential (provenance_id, scope_code, effective_from, credential_name, secret_kind_code, secret_ref, endpoint_id, deleted)
+		VALUES ((SELECT id FROM reg_provenance WHERE provenance_code=?), 'SOURCE', '2025-01-01 00:00:00.000000', ?, 'ENV', 'KEY', ?, ?)`, keyed, name, endpoint, deleted)
+}
+
+// deletedKeys: a credential that was deleted is there for nobody, neither for who reads nor for
+// who changes, and its row stays; one that names its endpoint by the number of its row is that
+// endpoint's.
+func deletedKeys(l *Lab) {
+	l.withoutKeys()
+	l.key("main")
+	l.Exec(`INSERT INTO reg_prov_endpoint_def (provenance_id, scope_code, effective_from, endpoint_name, endpoint_usage_code, http_method_code, path_template)
+		VALUES ((SELECT id FROM reg_provenance WHERE provenance_code=?), 'SOURCE', '2025-01-01 00:00:00.000000', 'fetch', 'DETAIL', 'GET', '/fetch')`, keyed)
+	l.keyBySQL("gone", nil, 1)
+	l.keyBySQL("fetching", l.Int(`SELECT MAX(id) FROM reg_prov_endpoint_def`), 0)
+	l.keyBySQL("astray", 4711, 0)
+	want := "main  fetching fetch astray "
+	told := func(all []credential.Credential) string {
+		var out []string
+		for _, c := range all {
+			out = append(out, c.Name+" "+c.Endpoint)
+		}
+		return strings.Join(out, " ")
+	}
+	for _, pool := range []string{keyed, ""} {
+		if all, _, err := l.Store.Credentials(l.ctx(), pool); err != nil || told(all) != want {
+			l.Errorf("credentials of %q: %q, want %q (%v)", pool, told(all), want, err)
+		}
+	}
+	by := source.Audit{Actor: "lab", Action: "CREDENTIAL_DISABLE", Object: "credential", Reason: "test"}
+	err := l.Store.ChangeCredentials(l.ctx(), keyed, by, func(all []credential.Credential, _ time.Time) ([]credential.Change, error) {
+		if told(all) != want {
+			l.Errorf("to be changed: %q, want %q", told(all), want)
+		}
+		return nil, nil
+	})
+	if err != nil {
+		l.Error(err)
+	}
+	l.Exec(`UPDATE reg_prov_credential SET deleted=1 WHERE credential_name='main'`)
+	if all, _, err := l.Store.Credentials(l.ctx(), keyed); err != nil || told(all) != "fetching fetch astray " {
+		l.Errorf("after another was deleted: %q, %v", told(all), err)
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM reg_prov_credential`); n != 4 {
+		l.Errorf("%d rows are left", n)
+	}
+}
+
+// boundAtFirstSight: of those who say where a credential may be sent of which nobody had said it
+// the first decides, beside the rows that describe it; what these say goes before.
+func boundAtFirstSight(l *Lab) {
+	l.withoutKeys()
+	l.key("main")
+	described := l.rows("reg_prov_credential")
+	id := l.keyNamed("main").ID
+	places := [2][]string{{"https://one.example"}, {"https://two.example"}}
+	var bound [2]bool
+	r := l.racers("")
+	if errs := r.both(func(st *sqlstore.Store, i int) (err error) {
+		bound[i], err = st.BindCredential(l.ctx(), id, places[i], source.Audit{Actor: "lab", Action: "CREDENTIAL_BIND", Object: "credential"})
+		return err
+	}); errs != [2]error{} {
+		l.Fatal(errs)
+	}
+	if bound[0] == bound[1] {
+		l.Fatalf("bound %v", bound)
+	}
+	first := places[0]
+	if bound[1] {
+		first = places[1]
+	}
+	if got := l.keyNamed("main").Origins; !slices.Equal(got, first) {
+		l.Errorf("bound to %v, want %v", got, first)
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM sys_audit WHERE action_code='CREDENTIAL_BIND'`); n != 1 {
+		l.Errorf("%d lines in the audit", n)
+	}
+	if got := l.rows("reg_prov_credential"); got != described {
+		l.Errorf("the description of the credential was changed:\n%s", diff(described, got))
+	}
+	if err := l.Store.NoteRefusal(l.ctx(), id, 0, 1, time.Minute); err != nil || l.keyNamed("main").Refused != 1 || !slices.Equal(l.keyNamed("main").Origins, first) {
+		l.Errorf("refused then: %+v, %v", l.keyNamed("main"), err)
+	}
+	l.Exec(`UPDATE reg_prov_credential SET origins_json='["https://said.example"]'`)
+	if got := l.keyNamed("main").Origins; !slices.Equal(got, []string{"https://said.example"}) {
+		l.Errorf("somebody has said where it may be sent, and it is bound to %v", got)
 	}
 }
 

@@ -74,7 +74,9 @@ type dialect struct {
 	// isDefinite reports that a failed COMMIT certainly changed nothing.
 	isDefinite func(error) bool
 	isReadOnly func(error) bool
-	isFull     func(error) bool
+	// isDenied: the user has no right to it, on this table or at all.
+	isDenied func(error) bool
+	isFull   func(error) bool
 }
 
 func (d *dialect) fs() fs.FS {
@@ -128,6 +130,7 @@ var sqliteDialect = &dialect{
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_READONLY || c&0xff == sqlite3.SQLITE_CANTOPEN || c&0xff == sqlite3.SQLITE_PERM)
 	},
+	isDenied: func(error) bool { return false }, // a file has no users
 	isFull: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_FULL || c == sqlite3.SQLITE_IOERR_WRITE)
@@ -194,6 +197,13 @@ var mysqlDialect = &dialect{
 	isReadOnly: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1290, 1836, 1792, 1044, 1142:
+			return true
+		}
+		return false
+	},
+	isDenied: func(err error) bool {
+		switch mysqlCode(err) {
+		case 1044, 1142, 1143: // of a database, a table, a column
 			return true
 		}
 		return false

@@ -32,9 +32,10 @@ var tidbDialect = speaksMySQL(func(d *dialect) {
 		}
 		return mysqlDialect.isRetryable(err)
 	}
-	d.isReadOnly = func(err error) bool {
-		return mysqlCode(err) == 8121 || mysqlDialect.isReadOnly(err) // the user may not UPDATE, which has a number of its own here
+	d.isDenied = func(err error) bool {
+		return mysqlCode(err) == 8121 || mysqlDialect.isDenied(err) // the user may not UPDATE, which has a number of its own here
 	}
+	d.isReadOnly = func(err error) bool { return d.isDenied(err) || mysqlDialect.isReadOnly(err) }
 })
 
 func speaksMySQL(change func(*dialect)) *dialect {

@@ -14,11 +14,15 @@ import (
 
 	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/relay"
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/infra/vault"
 	"github.com/papertrace/patra/internal/patratest"
 )
 
@@ -40,6 +44,16 @@ func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 			watching := l.as("reader")
 
 			key := console.key("main")
+			for name, who := range map[string]*Lab{"planners": planner, "executors": executor, "schedulers": scheduler} {
+				l.keyBySQL(name, nil, 0)
+				l.Exec(`UPDATE reg_prov_credential SET endpoint_name=credential_name WHERE credential_name=?`, name)
+				who.pickFirst(name)
+			}
+			l.keyBySQL("relays", nil, 0)
+			_, err := messenger.Store.BindCredential(t.Context(), l.keyNamed("relays").ID, []string{"https://api.keyed.example"}, byTest)
+			if p, _ := problem.Of(err); p.Code != "not_granted" || !strings.Contains(p.Next, "patra db grants ROLE") {
+				t.Errorf("a right that is missing: %+v", p)
+			}
 			l.Exec(`INSERT INTO ing_outbox (record_id, revision, created_at) VALUES (1, 1, '2024-01-01')`) // of an earlier time
 			messenger.tell()
 
@@ -99,7 +113,7 @@ func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 				}
 			}
 			err = watching.Store.RenewLease(t.Context(), jobs[0].Lease)
-			if refused, ok := errors.AsType[*sqlstore.ConditionError](err); !ok || refused.Kind != "read_only" {
+			if refused, ok := errors.AsType[*sqlstore.ConditionError](err); !ok || refused.Kind != "not_granted" {
 				t.Errorf("a reader renews a lease: %v", err)
 			}
 		})
@@ -142,6 +156,26 @@ func (l *Lab) meetRefusals(person *Lab, key credential.Credential, was int) {
 	}
 	if err := person.Store.HoldSource(l.ctx(), prov, false, false, ""); err != nil {
 		l.Error(err)
+	}
+}
+
+// pickFirst picks a credential that was entered by SQL alone, as a role does that is the first to
+// want it: it is bound to where its source is, and sent nowhere else.
+func (l *Lab) pickFirst(name string) {
+	l.Helper()
+	const home = "https://api.keyed.example"
+	where := func(context.Context, string) ([]string, error) { return []string{home}, nil }
+	open := vault.New(func(name string) (string, bool) { return "the-very-secret-of-this-key", name == "KEY" })
+	ring := keyring.New(l.Store, open, func(credential.Secret) {}, where, slog.New(slog.DiscardHandler))
+	spec := &source.Spec{
+		Source: keyed, HTTP: source.HTTP{BaseURL: home}, Operation: string(harvest.Harvest), Search: source.Endpoint{Name: name},
+		Auth: &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: keyed},
+	}
+	if _, _, err := ring.Pick(l.ctx(), spec, source.ForSearch, []string{"https://thief.example"}, nil); err == nil {
+		l.Errorf("%s: %s is sent to anybody", l.DSN, name)
+	}
+	if key, is, err := ring.Pick(l.ctx(), spec, source.ForSearch, []string{home}, nil); err != nil || !is || key.Credential.Name != name {
+		l.Errorf("%s: picked %q, %v", l.DSN, key.Credential.Name, err)
 	}
 }
 

@@ -130,6 +130,7 @@ CREATE TABLE `ing_credential_state` (
   `refused_count` bigint NOT NULL DEFAULT '0',
   `refused_until` datetime(6) DEFAULT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `origins_json` mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   PRIMARY KEY (`credential_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -126,7 +126,7 @@ CREATE TABLE ing_credential_state (
   refused_count INTEGER NOT NULL DEFAULT 0,
   refused_until TEXT,
   updated_at TEXT NOT NULL
-) STRICT;
+, origins_json TEXT) STRICT;
 
 CREATE TABLE ing_cursor (
   id INTEGER PRIMARY KEY,

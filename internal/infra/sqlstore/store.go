@@ -377,6 +377,8 @@ func (s *Store) explain(err error) error {
 		return &ConditionError{Kind: "locked", Err: err, Next: "another process holds the database: wait for it or end it, then run the command again; nothing was changed"}
 	case s.d.isLost(err):
 		return &ConditionError{Kind: "unreachable", Err: err, Next: "is the database server running, and are host and port of --db right? Then run the command again; it goes on where it stopped"}
+	case s.d.isDenied(err):
+		return &ConditionError{Kind: "not_granted", Err: err, Next: grantIt}
 	case s.d.isReadOnly(err):
 		return &ConditionError{Kind: "read_only", Err: err, Next: makeWritable}
 	case s.d.isDuplicate(err):
@@ -384,6 +386,8 @@ func (s *Store) explain(err error) error {
 	}
 	return err
 }
+
+const grantIt = "give the user of the database what its role needs: `patra db grants ROLE` prints it; what no role may do, a command of a person with all rights does"
 
 const makeWritable = "make the database and its folder writable, or choose another with --db"
 
