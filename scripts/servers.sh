@@ -62,7 +62,7 @@ start_mariadb() {
 stop_servers() {
   [ ${#SERVER_PIDS[@]} -gt 0 ] && kill "${SERVER_PIDS[@]}" 2>/dev/null && wait "${SERVER_PIDS[@]}" 2>/dev/null
   for d in "${SERVER_DIRS[@]}"; do
-    umount "$d" 2>/dev/null
+    umount -l "$d" 2>/dev/null # who was killed may not be gone yet
     rm -rf "$d" "$d.log"
   done
   return 0

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/papertrace/patra/internal/node"
 )
 
 // job is what a process is to do.
@@ -162,6 +164,7 @@ func child(ctx context.Context, role string, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	node.SetCollector() // as patra does; the bare loop has the same
 	out, err := roles[role](ctx, j, &m)
 	if err != nil {
 		return fmt.Errorf("%s of %d %s records: %w", role, j.Records, j.Source, err)

@@ -77,7 +77,8 @@ func (x *tx) revise(prov string, old storedRecord, b harvest.Batch, status harve
 		status, old.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), old.id); err != nil {
 		return fmt.Errorf("update record: %w", err)
 	}
-	return x.insertQueue(prov, queueBody(nil).look(old.id))
+	_, err := x.insertQueue(prov, packQueue(nil, []int64{old.id}))
+	return err
 }
 
 // forgetMissing forgets that records were missed before: they have been found again.

@@ -186,11 +186,27 @@ const inWorks = `r.status_code IN ('ACTIVE','RETRACTED')`
 // others yet, or all that it asks for.
 func (s *Store) CountUnlinked(ctx context.Context, q control.ExportQuery, all bool) (n int64, err error) {
 	where, args := exportWhere(q)
-	if !all {
-		where += ` AND w.record_id IS NULL`
+	if all {
+		err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record r WHERE `+where+` AND `+inWorks, args...).Scan(&n)
+		if err != nil {
+			return 0, fmt.Errorf("count records to compare: %w", err)
+		}
+		return n, nil
 	}
-	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_work_record w ON w.record_id=r.id AND w.revision=r.revision
-		WHERE `+where+` AND `+inWorks, args...).Scan(&n)
+	waiting, err := s.waitingForLinking(ctx)
+	if err != nil || waiting.isNone() {
+		return 0, err
+	}
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var id int64
+		if err := r.Scan(&id); err != nil {
+			return err
+		}
+		if waiting.has(id) {
+			n++
+		}
+		return nil
+	}, `SELECT r.id FROM ing_record r WHERE `+where+` AND `+inWorks, args...)
 	if err != nil {
 		return 0, fmt.Errorf("count records that were not compared: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/work"
 )
 
 // Statement is SQL with its arguments.
@@ -158,4 +159,20 @@ func (s *Store) TwiceInAWrite(ctx context.Context, query string, happens func())
 		return x.row(query).Scan(&after)
 	})
 	return before, after, err
+}
+
+// QueueNew leaves word of a new record as a page does; of some nothing is known, as if that were
+// too much.
+func (s *Store) QueueNew(ctx context.Context, number int64, r *work.Record, isKnown bool) error {
+	return s.write(ctx, "queue a record", func(x *tx) error {
+		w := chunkWriter{x: x, source: r.Key.Source}
+		q := queued{record: number, isNew: true, merged: r.Key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark()}
+		if isKnown {
+			q.facts = packFacts(nil, r)
+		}
+		if err := w.add(q); err != nil {
+			return err
+		}
+		return w.end()
+	})
 }

@@ -70,6 +70,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_bad_id": mayAll,
 
 		"ing_work_queue": mayAdd,
+		"ing_work_facts": mayAdd,
 		"ing_dictionary": mayAdd,
 	}),
 	// The relay asks no source. It gives revisions their places, by a counter in ing_meta, and
@@ -110,6 +111,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_work_block":        mayAll,
 		"ing_work_section":      mayAll,
 		"ing_work_record":       mayWrite,
+		"ing_work_facts":        mayAdd,
 		"ing_work_member":       mayAll,
 		"ing_work_edge":         mayAll,
 		"ing_work_value":        mayAll,

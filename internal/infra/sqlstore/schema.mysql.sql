@@ -926,6 +926,14 @@ CREATE TABLE `ing_work_event` (
   KEY `idx_work_event_record` (`record_id`,`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_work_facts` (
+  `first_record` bigint NOT NULL,
+  `queue_id` bigint NOT NULL,
+  `lookup_keys` mediumblob NOT NULL,
+  `facts` mediumblob NOT NULL,
+  PRIMARY KEY (`first_record`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_work_member` (
   `record_id` bigint NOT NULL,
   `work_id` bigint NOT NULL,

@@ -893,6 +893,13 @@ CREATE TABLE ing_work_event (
 
 CREATE INDEX idx_work_event_record ON ing_work_event (record_id, id);
 
+CREATE TABLE ing_work_facts (
+  first_record INTEGER PRIMARY KEY,
+  queue_id INTEGER NOT NULL,
+  lookup_keys BLOB NOT NULL,
+  facts BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE ing_work_member (
   record_id INTEGER PRIMARY KEY,
   work_id INTEGER NOT NULL,

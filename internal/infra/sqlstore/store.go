@@ -160,6 +160,7 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 	} else if err := checkFolder(path); err != nil {
 		return err
 	}
+	setPagesAside()
 	var err error
 	s.file, err = openFile(path)
 	if err != nil {

@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/work"
 )
@@ -18,49 +21,39 @@ func packFacts(b []byte, r *work.Record) []byte {
 	return b
 }
 
-// load takes up what was known of records when they were linked, with the works that they were of,
-// or what is known as they are linked now, of those that are not taken up yet.
+// load takes up what was known of records when they were linked, or what is known as they are
+// linked now, of those that are not taken up yet.
 func (l *linking) load(ids []int64) error {
-	var stored, missing []int64
+	var others, inChunks []int64
 	for _, id := range ids {
 		m := l.meet(id)
 		if m.facts != nil {
 			continue
 		}
-		r := l.step.find(id)
-		if r == nil {
-			stored = append(stored, id)
-			continue
-		}
-		m.keys = r.keys
-		if !l.unpack(id, r.facts) {
-			missing = append(missing, id)
-		}
-	}
-	for args := range inLists(stored) {
-		err := l.x.each(func(r *sql.Rows) error {
-			var id int64
-			var keys, packed sql.RawBytes
-			var in sql.NullInt64
-			var links []byte
-			if err := r.Scan(&id, &keys, &packed, &in, &links); err != nil {
-				return err
-			}
-			m := l.meet(id)
-			m.keys = unpackKeys(keys)
-			if !m.isAsked {
-				m.isAsked = true
-				m.before = member{in.Int64, links}
-			}
-			l.unpack(id, packed)
-			return nil
-		}, `SELECT r.record_id, r.lookup_keys, r.facts, m.work_id, m.links FROM ing_work_record r
-			LEFT JOIN ing_work_member m ON m.record_id=r.record_id WHERE r.record_id IN (`+list(len(args))+`)`, args...)
-		if err != nil {
-			return fmt.Errorf("read what is known of records: %w", err)
+		switch r := l.step.find(id); {
+		case r == nil:
+			others = append(others, id)
+		case r.read != nil:
+			m.keys = r.keys
+			l.unpack(id, r.read.facts)
+		default:
+			inChunks = append(inChunks, id)
 		}
 	}
-	for _, id := range stored {
+	inRows, err := l.loadRows(others)
+	if err != nil {
+		return err
+	}
+	for _, id := range others {
+		if !inRows[id] {
+			inChunks = append(inChunks, id)
+		}
+	}
+	if err := l.loadChunks(distinct(inChunks)); err != nil {
+		return err
+	}
+	var missing []int64
+	for _, id := range ids {
 		if l.meet(id).facts == nil {
 			missing = append(missing, id)
 		}
@@ -75,6 +68,72 @@ func (l *linking) load(ids []int64) error {
 		}
 	}
 	return nil
+}
+
+// loadRows takes up what is known of records that have rows of their own, and says of which it is.
+func (l *linking) loadRows(ids []int64) (met map[int64]bool, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if !l.rowsKnown {
+		// What was read again is mostly a part of all, or nothing.
+		err := l.x.row(`SELECT COALESCE(MIN(record_id), 0), COALESCE(MAX(record_id), -1) FROM ing_work_record`).Scan(&l.firstRow, &l.lastRow)
+		if err != nil {
+			return nil, fmt.Errorf("read what is known of records: %w", err)
+		}
+		l.rowsKnown = true
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return id < l.firstRow || id > l.lastRow })
+	met = map[int64]bool{}
+	for args := range inLists(ids) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var id int64
+			var keys, packed sql.RawBytes
+			if err := r.Scan(&id, &keys, &packed); err != nil {
+				return err
+			}
+			met[id] = true
+			l.meet(id).keys = unpackKeys(keys)
+			l.unpack(id, packed)
+			return nil
+		}, `SELECT record_id, lookup_keys, facts FROM ing_work_record WHERE record_id IN (`+list(len(args))+`)`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read what is known of records: %w", err)
+		}
+	}
+	return met, nil
+}
+
+// loadChunks takes up what is known of sorted records since they came.
+func (l *linking) loadChunks(ids []int64) error {
+	var facts []byte
+	return l.x.readChunks(`first_record, lookup_keys, facts`, ids, func(r *sql.Rows) error {
+		var first int64
+		var keys, packed sql.RawBytes
+		if err := r.Scan(&first, &keys, &packed); err != nil {
+			return err
+		}
+		isOpen := false
+		var failed error
+		err := eachOfChunk(first, keys, func(c chunkRecord) {
+			if _, asked := slices.BinarySearch(ids, c.record); !asked || failed != nil {
+				return
+			}
+			if r := l.step.find(c.record); r != nil {
+				l.meet(c.record).keys = r.keys
+			} else {
+				l.meet(c.record).keys = unpackKeys(c.keys)
+			}
+			if !isOpen {
+				isOpen = true
+				facts, failed = s2.Decode(facts[:cap(facts)], packed)
+			}
+			if c.factsAt+c.facts <= len(facts) {
+				l.unpack(c.record, facts[c.factsAt:c.factsAt+c.facts])
+			}
+		})
+		return errors.Join(err, failed)
+	}, func(id int64) bool { return l.meet(id).keys != nil })
 }
 
 // unpack takes up what is known of a record, and reports whether it could be read.

@@ -67,10 +67,27 @@ func sortEntries(es []entry) []entry {
 	}
 	from := 0
 	for _, end := range ends {
-		slices.SortStableFunc(out[from:end], compareEntries)
+		sortFew(out[from:end])
 		from = end
 	}
 	return out
+}
+
+// sortFew sorts a few entries; those that are equal stay in their order.
+func sortFew(es []entry) {
+	if len(es) > 8*entriesPerBucket {
+		slices.SortStableFunc(es, compareEntries)
+		return
+	}
+	for i := 1; i < len(es); i++ {
+		e := es[i]
+		at := i
+		for at > 0 && (es[at-1].key > e.key || es[at-1].key == e.key && es[at-1].record > e.record) {
+			es[at] = es[at-1]
+			at--
+		}
+		es[at] = e
+	}
 }
 
 // entriesPerBucket is how many entries that begin alike are sorted by comparing them, about.

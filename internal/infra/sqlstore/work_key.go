@@ -13,7 +13,7 @@ import (
 func (l *linking) lookUp(keys []work.LookupKey) error {
 	var missing []work.LookupKey
 	for _, k := range keys {
-		if l.lookedUp[k] {
+		if l.lookedUp[k] || l.heldOfStep.of(k) != nil {
 			continue
 		}
 		if _, inStep := slices.BinarySearch(l.ofStep, k); inStep {
@@ -30,8 +30,9 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 	for len(found) > 0 {
 		k := found[0].key
 		n := countUpTo(found, k)
-		l.held[k] = holdersIn(found[:n], 0)
-		l.judgeCrowd(k)
+		if hs := appendHolders(nil, found[:n]); !l.isCrowd(k, hs) {
+			l.heldBesides[k] = hs
+		}
 		found = found[n:]
 	}
 	return nil
@@ -45,21 +46,12 @@ func (l *linking) readHeld(keys []work.LookupKey) (found []entry, err error) {
 	return reading(l.x.each).find(l.p.Runs, l.sections, keys, isEnough)
 }
 
-// holdersIn are the records of entries, with room for more.
-func holdersIn(es []entry, more int) []holder {
-	out := make([]holder, len(es), len(es)+more)
-	for i, e := range es {
-		out[i] = holder{e.record, e.source, e.mark}
+// appendHolders appends the records of entries.
+func appendHolders(hs []holder, es []entry) []holder {
+	for _, e := range es {
+		hs = append(hs, holder{e.record, e.source, e.mark})
 	}
-	return out
-}
-
-// judgeCrowd sets a key aside under which too many records are.
-func (l *linking) judgeCrowd(k work.LookupKey) {
-	if n := len(l.held[k]); n > k.Most() {
-		l.crowded[k] = n
-		delete(l.held, k)
-	}
+	return hs
 }
 
 // holder is a record that is found under a key, with the place of its source, and with its
@@ -68,15 +60,6 @@ type holder struct {
 	record int64
 	source sourcePlace
 	mark   work.Mark
-}
-
-// holders are the records that are found under a key.
-func (l *linking) holders(k work.LookupKey) []int64 {
-	out := make([]int64, len(l.held[k]))
-	for i, h := range l.held[k] {
-		out[i] = h.record
-	}
-	return out
 }
 
 // storeKeys writes the keys of records, and returns the records whose works and
@@ -114,12 +97,12 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 	touched = append(crossed, parted...)
 	for i := range l.step {
 		r := &l.step[i]
-		if r.isRead || l.meetsOthers(r) {
+		if r.read != nil || l.meetsOthers(r) {
 			touched = append(touched, r.record)
 		}
-		for _, k := range r.old {
+		for _, k := range r.old() {
 			if k.IsID() {
-				touched = append(touched, l.holders(k)...)
+				touched = append(touched, recordsOf(l.heldBy(k))...)
 				l.left = append(l.left, k)
 			}
 		}
@@ -139,11 +122,11 @@ func entriesOf(step stepRecords) []entry {
 				e.mark = r.mark
 			}
 			// The mark may have changed where the key has not.
-			if k.IsMarked() || !slices.Contains(r.old, k) {
+			if k.IsMarked() || !slices.Contains(r.old(), k) {
 				out = append(out, e)
 			}
 		}
-		for _, k := range r.old {
+		for _, k := range r.old() {
 			if !slices.Contains(r.keys, k) {
 				out = append(out, entry{key: k, record: r.record, source: r.source, gone: true})
 			}
@@ -174,7 +157,7 @@ func (l *linking) lookupsOf(entries []entry) []work.LookupKey {
 			out = append(out, r.merged)
 			isSorted = false
 		}
-		for _, k := range r.old { // those that stay have no entry
+		for _, k := range r.old() { // those that stay have no entry
 			out = append(out, k)
 			if beside, ok := k.Beside(); ok {
 				out = append(out, beside)
@@ -227,6 +210,7 @@ func (l *linking) changeIndex(entries, found []entry) (crossed []int64, err erro
 		come = come[n:]
 		found = found[m:]
 	}
+	l.heldOfStep.settle()
 	return crossed, l.x.addEntries(l.p, entries)
 }
 
@@ -254,48 +238,28 @@ func (l *linking) changePlace(come, found []entry) (crossed []int64, err error) 
 		}
 		n := countUpTo(come, k)
 		m := countUpTo(found, k)
-		l.held[k] = holdersIn(found[:m], n)
-		if n > 0 {
-			more, err := l.changeHeld(come[:n])
-			if err != nil {
-				return nil, err
-			}
-			crossed = append(crossed, more...)
+		l.places = appendHolders(l.places[:0], found[:m])
+		before := len(l.places)
+		l.places = withChanges(l.places, come[:n])
+		more, err := l.crossed(k, before, l.places)
+		if err != nil {
+			return nil, err
 		}
-		l.judgeCrowd(k)
+		crossed = append(crossed, more...)
+		if !l.isCrowd(k, l.places) && len(l.places) > 0 {
+			l.heldOfStep.add(k, l.places)
+		}
 		come = come[n:]
 		found = found[m:]
 	}
 	return crossed, nil
 }
 
-// changeHeld keeps up to date who is found under a key, by the entries that come. It
-// returns those records if the key has become that of a crowd, or is no longer, and
-// that means something for them. Those under a key of likeness that has become one are
-// taken up as parting.
-func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
-	k := es[0].key
-	before := len(l.held[k])
-	var gone map[int64]bool
-	for _, e := range es {
-		if e.gone {
-			if gone == nil { // mostly nobody leaves
-				gone = map[int64]bool{}
-			}
-			gone[e.record] = true
-			continue
-		}
-		h := holder{e.record, e.source, e.mark}
-		if i := slices.IndexFunc(l.held[k], func(h holder) bool { return h.record == e.record }); i >= 0 {
-			l.held[k][i] = h
-		} else {
-			l.held[k] = append(l.held[k], h)
-		}
-	}
-	if len(gone) > 0 {
-		l.held[k] = slices.DeleteFunc(l.held[k], func(h holder) bool { return gone[h.record] })
-	}
-	if before > k.Most() == (len(l.held[k]) > k.Most()) {
+// crossed returns the records that are found under a key if it has become that of a crowd, or is
+// no longer, and that means something for them. Those under a key of likeness that has become one
+// are taken up as parting.
+func (l *linking) crossed(k work.LookupKey, before int, hs []holder) (crossed []int64, err error) {
+	if before > k.Most() == (len(hs) > k.Most()) {
 		return nil, nil
 	}
 	if before > k.Most() {
@@ -305,11 +269,11 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 	}
 	switch {
 	case !k.IsAlike():
-		return l.holders(k), nil
+		return recordsOf(hs), nil
 	case before > k.Most():
-		return l.meeting(k), nil
+		return meeting(k, hs), nil
 	}
-	l.parting = append(l.parting, l.meeting(k)...)
+	l.parting = append(l.parting, meeting(k, hs)...)
 	return nil, nil
 }
 
@@ -335,9 +299,9 @@ func (l *linking) parted() (out []int64, err error) {
 }
 
 // meeting are the records under a key of likeness that may be like another under it.
-func (l *linking) meeting(k work.LookupKey) (out []int64) {
-	for i, a := range l.held[k] {
-		for j, b := range l.held[k] {
+func meeting(k work.LookupKey, hs []holder) (out []int64) {
+	for i, a := range hs {
+		for j, b := range hs {
 			if i != j && mayMeet(k, a, b) {
 				out = append(out, a.record)
 				break
@@ -350,7 +314,7 @@ func (l *linking) meeting(k work.LookupKey) (out []int64) {
 // meetsOthers reports whether a new record has a key in common with another that may
 // mean something.
 func (l *linking) meetsOthers(r *keyed) bool {
-	if l.p.mayHaveMerged(l.p.Sources[r.source]) && len(l.held[r.merged]) > 0 {
+	if l.p.mayHaveMerged(l.p.Sources[r.source]) && len(l.heldBy(r.merged)) > 0 {
 		return true
 	}
 	if !r.isShared {
@@ -360,13 +324,13 @@ func (l *linking) meetsOthers(r *keyed) bool {
 		if l.crowded[k] > 0 && k.IsID() {
 			return true // it has to be listed as a value that too many have
 		}
-		if beside, ok := k.Beside(); ok && len(l.held[beside]) > 0 {
+		if beside, ok := k.Beside(); ok && len(l.heldBy(beside)) > 0 {
 			return true
 		}
 		if k.IsPointer() {
 			continue // who points to the same has nothing to do with it
 		}
-		for _, other := range l.held[k] {
+		for _, other := range l.heldBy(k) {
 			if other.record != r.record && mayMeet(k, holder{r.record, r.source, r.mark}, other) {
 				return true
 			}

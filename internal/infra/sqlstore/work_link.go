@@ -94,19 +94,27 @@ func (s *Store) waitsForLinking(ctx context.Context) (bool, error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return false, fmt.Errorf("look for records to link: %w", err)
 	}
+	p, found, err := s.readLinking(ctx)
+	if err != nil || !found {
+		return true, err
+	}
+	return p.Rules != work.RulesVersion || p.isScanning(), nil
+}
+
+// readLinking reads how far linking has come, and whether it ever began.
+func (s *Store) readLinking(ctx context.Context) (p workPosition, found bool, err error) {
 	var text string
 	err = s.r.QueryRowContext(ctx, `SELECT value FROM ing_meta WHERE name=?`, linkPosition).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
+		return p, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &p)
 	}
 	if err != nil {
-		return false, fmt.Errorf("position of linking: %w", err)
+		return p, false, fmt.Errorf("position of linking: %w", err)
 	}
-	var p workPosition
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return false, fmt.Errorf("position of linking: %w", err)
-	}
-	return p.Rules != work.RulesVersion || p.isScanning(), nil
+	return p, true, nil
 }
 
 // linkNext links the records that come next, of all while these are gone through, else
@@ -121,12 +129,14 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 			return len(ids), x.linkRecords(p, ids, nil)
 		}
 	}
-	rows, ids, err := x.takeQueue(p.stepSize(most))
+	rows, err := x.takeQueue(p.stepSize(most))
 	if err != nil {
 		return 0, err
 	}
+	var ids []int64
 	for _, row := range rows {
-		linked += len(row.records)
+		linked += row.count()
+		ids = append(ids, row.looks...)
 	}
 	if linked == 0 {
 		return 0, nil
@@ -137,8 +147,8 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 // The more records are linked already, the more of them are linked in one step: it reads nearly
 // all of the index however many it looks for, once these are some thousands.
 const (
-	fewestPerStep = 10_000
-	stepShare     = 8 // a step has this part of what is linked, about
+	fewestPerStep = 25_000
+	stepShare     = 4 // a step has this part of what is linked, about
 	keysPerRecord = 6 // about
 )
 
@@ -236,14 +246,17 @@ type linking struct {
 	// others, whose works and likenesses are still to be looked at.
 	step    stepRecords
 	pending map[int64]bool
-	// held are the records found under keys that were looked up, as it is once this step
-	// is stored; crowded are keys under which too many are, and how many.
+	// heldOfStep and heldBesides are the records found under keys that were looked up, as it is
+	// once this step is stored; crowded are keys under which too many are, and how many.
 	// Under other keys that were looked up is nobody but the record itself: those in ofStep,
 	// sorted, and those in lookedUp.
-	held     map[work.LookupKey][]holder
-	crowded  map[work.LookupKey]int
-	ofStep   []work.LookupKey
-	lookedUp map[work.LookupKey]bool
+	heldOfStep  heldList
+	heldBesides map[work.LookupKey][]holder
+	crowded     map[work.LookupKey]int
+	ofStep      []work.LookupKey
+	lookedUp    map[work.LookupKey]bool
+	// places are the records under the key that is being looked at.
+	places []holder
 	// parting are the old records under keys of likeness that have become those of a crowd.
 	parting []int64
 	// left are the keys of identifiers that records had before, leaving all keys under which
@@ -252,6 +265,10 @@ type linking struct {
 	leaving map[work.LookupKey]bool
 	// sections are those of the index, once it has all that this step adds.
 	sections sectionLists
+	// firstRow and lastRow are the first and the last record that has a row of its own, once
+	// that is known.
+	firstRow, lastRow int64
+	rowsKnown         bool
 
 	linkingPart
 }
@@ -294,7 +311,7 @@ func newLinkingPart() linkingPart { return linkingPart{met: map[int64]*met{}} }
 // those are read that have a key in common with others.
 func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
-		x: x, p: p, pending: map[int64]bool{}, held: map[work.LookupKey][]holder{},
+		x: x, p: p, pending: map[int64]bool{}, heldBesides: map[work.LookupKey][]holder{},
 		crowded: map[work.LookupKey]int{}, lookedUp: map[work.LookupKey]bool{},
 		leaving: map[work.LookupKey]bool{}, sections: sectionLists{}, linkingPart: newLinkingPart(),
 	}
@@ -342,8 +359,8 @@ func (l *linking) cutPart(touched []int64) (some, rest []int64) {
 		}
 		some = append(some, id)
 		facts := largeFacts
-		if r := l.step.find(id); r != nil && len(r.facts) > 0 {
-			facts = len(r.facts)
+		if r := l.step.find(id); r != nil && r.size > 0 {
+			facts = int(r.size)
 		}
 		size += facts
 	}
@@ -457,7 +474,7 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 		}
 		keys = l.appendGroupKeys(keys[:0], m)
 		for _, k := range keys {
-			for _, other := range l.held[k] {
+			for _, other := range l.heldBy(k) {
 				if other.record != id {
 					sets.join(id, other.record)
 					out = append(out, other.record)

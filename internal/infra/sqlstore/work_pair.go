@@ -80,7 +80,7 @@ func (l *linking) meetings(ids []int64) [][2]int64 {
 			if !ok {
 				continue
 			}
-			for _, other := range l.held[at] {
+			for _, other := range l.heldBy(at) {
 				if other.record == id || !mayMeet(at, this, other) {
 					continue
 				}

@@ -10,25 +10,37 @@ import (
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
-// keyed is a record whose keys are stored in this step.
+// keyed is a record whose keys are stored in this step, which has tens of thousands.
 type keyed struct {
-	record   int64
-	source   sourcePlace
-	revision int64
-	keys     []work.LookupKey
-	packed   []byte           // the keys, as they are stored
-	old      []work.LookupKey // under which it is found until now
-	merged   work.LookupKey   // under which those are found that were merged into it
-	mark     work.Mark
-	facts    []byte // what is known of it, packed
-	known    bool   // something is stored of it
-	// isRead: it has to be looked at whatever others have.
-	isRead bool
+	record int64
+	merged work.LookupKey // under which those are found that were merged into it
+	keys   []work.LookupKey
+	// read is what is known of one that was read in this step, nil if it is new by the word of
+	// its page. Only what was read has to be looked at whatever others have.
+	read   *readAnew
+	size   int32 // how many bytes are known of it, 0 if too many to be kept
+	mark   work.Mark
+	source sourcePlace
 	// isFresh: it was never linked before, so nothing is stored of its work. That ends when it
 	// is linked.
 	isFresh bool
 	// isShared: another record is found under one of its keys, or beside it.
 	isShared bool
+}
+
+// readAnew is a record that was read in this step.
+type readAnew struct {
+	revision int64
+	facts    []byte // what is known of it, packed
+	was      knownKeys
+}
+
+// old are the keys under which a record is found until now.
+func (r *keyed) old() []work.LookupKey {
+	if r.read == nil {
+		return nil
+	}
+	return r.read.was.keys
 }
 
 // stepRecords are the records whose keys are stored in a step, by their numbers.
@@ -59,23 +71,19 @@ func (l *linking) isFresh(record int64) bool {
 
 // takeKeys takes up the keys of the records that were read, and of those that are new.
 func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
-	known := map[int64][]work.LookupKey{}
-	if err := l.storedKeys(ids, known); err != nil {
+	known := map[int64]knownKeys{}
+	if err := l.linkedKeys(ids, rows, known); err != nil {
 		return err
 	}
-	if err := l.storedBetween(rows, known); err != nil {
+	if err := l.readBefore(rows, known); err != nil {
 		return err
 	}
 	most := len(ids)
 	for _, row := range rows {
-		most += len(row.records)
+		most += row.count()
 	}
 	l.step = make(stepRecords, 0, most)
-	take := func(r keyed) {
-		r.old, r.known = known[r.record]
-		r.isFresh = !r.known && (!l.p.isScanning() || r.record > l.p.ScanTo)
-		l.step = append(l.step, r)
-	}
+	isFirst := func(id int64) bool { return !l.p.isScanning() || id > l.p.ScanTo }
 	for some := range chunks(ids, keysPerRead) {
 		if err := l.read(some); err != nil {
 			return err
@@ -88,28 +96,38 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 			if r.MergedInto != "" {
 				l.p.noteMerging(r.Key.Source)
 			}
-			keys := r.Keys()
-			take(keyed{
-				record: id, source: l.p.sourceNo(r.Key.Source), revision: r.Revision, keys: keys, packed: packKeys(keys), merged: r.Key.MergedKey(), mark: r.Mark(),
-				facts: packFacts(nil, r), isRead: true,
+			was, isKnown := known[id]
+			read := readAnew{revision: r.Revision, facts: packFacts(nil, r), was: was}
+			l.step = append(l.step, keyed{
+				record: id, merged: r.Key.MergedKey(), keys: r.Keys(), read: &read, size: int32(len(read.facts)), mark: r.Mark(),
+				source: l.p.sourceNo(r.Key.Source), isFresh: !isKnown && isFirst(id),
 			})
 		}
 		clear(l.met)
 	}
+	var room []work.LookupKey // for the keys of many records
 	for _, row := range rows {
 		no := l.p.sourceNo(row.source)
-		for _, q := range row.records {
-			// One that is known was linked with somebody's decision.
-			if _, wasLinked := known[q.record]; !q.isNew || wasLinked {
-				continue
+		err := l.x.newKeys(row, func(c chunkRecord) {
+			// One that was read before came too late.
+			if _, wasLinked := known[c.record]; wasLinked {
+				return
 			}
-			take(keyed{
-				record: q.record, source: no, revision: 1, keys: unpackKeys(q.keys), packed: q.keys, merged: q.merged, mark: q.mark, facts: q.facts,
+			if cap(room)-len(room) < len(c.keys)/8 {
+				room = make([]work.LookupKey, 0, keysPerRoom+len(c.keys)/8)
+			}
+			from := len(room)
+			room = appendKeys(room, c.keys)
+			l.step = append(l.step, keyed{
+				record: c.record, merged: c.merged, keys: room[from:len(room):len(room)], size: int32(c.facts), mark: c.mark, source: no, isFresh: isFirst(c.record),
 			})
+		})
+		if err != nil {
+			return err
 		}
 	}
 	slices.SortFunc(l.step, func(a, b keyed) int {
-		if a.record == b.record && a.isRead {
+		if a.record == b.record && a.read != nil {
 			return -1
 		}
 		return cmp.Compare(a.record, b.record)
@@ -119,52 +137,126 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 	return nil
 }
 
-const storedSelect = `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id `
-
-// storedKeys reads the keys under which records are found until now.
-func (l *linking) storedKeys(ids []int64, known map[int64][]work.LookupKey) error {
-	for args := range inLists(ids) {
-		if err := l.readStored(known, storedSelect+`IN (`+list(len(args))+`)`, args...); err != nil {
+// newKeys hands on the records that a row of the queue names as new.
+func (x *tx) newKeys(row queueRow, f func(chunkRecord)) error {
+	take := func(r *sql.Rows) error {
+		var first, queue int64
+		var keys sql.RawBytes
+		if err := r.Scan(&first, &queue, &keys); err != nil || queue != row.id {
 			return err
+		}
+		return eachOfChunk(first, keys, f)
+	}
+	const cols = `first_record, queue_id, lookup_keys`
+	firsts := make([]int64, len(row.chunks))
+	for i, c := range row.chunks {
+		firsts[i] = c.first()
+	}
+	firsts = distinct(firsts)
+	// Mostly nobody else has stored records meanwhile.
+	if n := len(firsts); n >= fewestChunksOfARange && chunkOf(firsts[n-1])-chunkOf(firsts[0]) < 2*int64(n) {
+		return x.chunkRows(cols, `BETWEEN ? AND ?`, []any{firsts[0], firsts[n-1]}, take)
+	}
+	return x.chunksThatBegin(cols, firsts, take)
+}
+
+// knownKeys are the keys under which a record is found until now, and whether they are in a row of
+// its own.
+type knownKeys struct {
+	keys   []work.LookupKey
+	hasRow bool
+}
+
+// linkedKeys reads the keys of records that were linked before.
+func (l *linking) linkedKeys(ids []int64, rows []queueRow, known map[int64]knownKeys) error {
+	for args := range inLists(ids) {
+		if err := l.ownRows(known, `IN (`+list(len(args))+`)`, args...); err != nil {
+			return err
+		}
+	}
+	inStep := map[int64]bool{}
+	for _, row := range rows {
+		inStep[row.id] = true
+	}
+	waits := map[int64]bool{} // by rows of the queue
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return known[id].hasRow })
+	type inChunk struct {
+		queue int64
+		keys  []work.LookupKey
+	}
+	stored := map[int64]inChunk{}
+	isFound := func(id int64) bool {
+		_, found := stored[id]
+		return found
+	}
+	err := l.x.readChunks(`first_record, queue_id, lookup_keys`, ids, func(r *sql.Rows) error {
+		var first, queue int64
+		var keys sql.RawBytes
+		if err := r.Scan(&first, &queue, &keys); err != nil {
+			return err
+		}
+		return eachOfChunk(first, keys, func(c chunkRecord) {
+			if _, asked := slices.BinarySearch(ids, c.record); asked {
+				stored[c.record] = inChunk{queue, unpackKeys(c.keys)}
+			}
+		})
+	}, isFound)
+	if err != nil {
+		return err
+	}
+	var queues []int64
+	for _, f := range stored {
+		queues = append(queues, f.queue)
+	}
+	for args := range inLists(distinct(queues)) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			waits[id] = true
+			return err
+		}, `SELECT id FROM ing_work_queue WHERE id IN (`+list(len(args))+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("look for what is to be linked: %w", err)
+		}
+	}
+	for id, f := range stored {
+		if !waits[f.queue] && !inStep[f.queue] {
+			known[id] = knownKeys{keys: f.keys}
 		}
 	}
 	return nil
 }
 
-// storedBetween reads the same of records that are new: mostly nothing is stored of any,
-// and their numbers stand side by side.
-func (l *linking) storedBetween(rows []queueRow, known map[int64][]work.LookupKey) error {
+// readBefore reads the keys of records that are new by the word of their page and were read and
+// linked before that came up: mostly there is none.
+func (l *linking) readBefore(rows []queueRow, known map[int64]knownKeys) error {
 	for _, row := range rows {
-		first, last := int64(0), int64(0)
-		for _, q := range row.records {
-			if !q.isNew {
-				continue
-			}
-			if first == 0 || q.record < first {
-				first = q.record
-			}
-			last = max(last, q.record)
-		}
-		if first == 0 {
+		if len(row.chunks) == 0 {
 			continue
 		}
-		if err := l.readStored(known, storedSelect+`BETWEEN ? AND ?`, first, last); err != nil {
+		first, last := row.chunks[0].no, row.chunks[0].no
+		for _, c := range row.chunks {
+			first = min(first, c.no)
+			last = max(last, c.no)
+		}
+		if err := l.ownRows(known, `BETWEEN ? AND ?`, first*recordsPerChunk, (last+1)*recordsPerChunk-1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *linking) readStored(known map[int64][]work.LookupKey, query string, args ...any) error {
+// ownRows reads the keys of records that have rows of their own.
+func (l *linking) ownRows(known map[int64]knownKeys, where string, args ...any) error {
 	err := l.x.each(func(r *sql.Rows) error {
 		var id int64
 		var packed sql.RawBytes
 		if err := r.Scan(&id, &packed); err != nil {
 			return err
 		}
-		known[id] = unpackKeys(packed)
+		known[id] = knownKeys{unpackKeys(packed), true}
 		return nil
-	}, query, args...)
+	}, `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id `+where, args...)
 	if err != nil {
 		return fmt.Errorf("read keys of records: %w", err)
 	}
@@ -179,29 +271,36 @@ func packKeys(keys []work.LookupKey) []byte {
 	return out
 }
 
-func unpackKeys(b []byte) []work.LookupKey {
-	out := make([]work.LookupKey, 0, len(b)/8)
+func unpackKeys(b []byte) []work.LookupKey { return appendKeys(make([]work.LookupKey, 0, len(b)/8), b) }
+
+// keysPerRoom is how many keys are kept together.
+const keysPerRoom = 4096
+
+// appendKeys appends keys that are packed.
+func appendKeys(out []work.LookupKey, b []byte) []work.LookupKey {
 	for ; len(b) >= 8; b = b[8:] {
 		out = append(out, work.LookupKey(binary.BigEndian.Uint64(b)))
 	}
 	return out
 }
 
-// storeRecords notes which records were looked at, and with which keys.
+// storeRecords stores what was read of records. What is known of others is stored since they came.
 func (l *linking) storeRecords() error {
-	added := make([]*keyed, 0, len(l.step))
+	var added []*keyed
 	for i := range l.step {
 		r := &l.step[i]
-		if !r.known {
+		switch {
+		case r.read == nil:
+		case !r.read.was.hasRow:
 			added = append(added, r)
-			continue
-		}
-		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
-			r.revision, r.packed, r.facts, r.record); err != nil {
-			return fmt.Errorf("store keys of a record: %w", err)
+		default:
+			if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
+				r.read.revision, packKeys(r.keys), r.read.facts, r.record); err != nil {
+				return fmt.Errorf("store keys of a record: %w", err)
+			}
 		}
 	}
 	return insertEach(l.x, `INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
-		return append(args, r.record, r.revision, r.packed, r.facts)
+		return append(args, r.record, r.read.revision, packKeys(r.keys), r.read.facts)
 	})
 }

@@ -55,12 +55,29 @@ func (l *Lab) hold(h held) int64 {
 		batch_id, raw, fields, created_at) VALUES (?, ?, 'inserted', ?, ?, ?, ?, 'm', 0, ?, ?, ?)`,
 		number, revision, status, at, make([]byte, 32), make([]byte, 32), []byte{}, string(doc), at)
 	l.Exec(`INSERT INTO ing_outbox (record_id, revision, created_at) VALUES (?, ?, ?)`, number, revision, at)
-	l.Exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?, ?)`, h.source, h.queued(l, number, revision, doc))
+	h.queue(l, number, revision, doc)
 	return number
 }
 
-// queued is the word of a record that whoever stores it leaves for linking.
-func (h held) queued(l *Lab, number, revision int64, doc []byte) []byte {
+// queue leaves word of a record for linking as whoever stores it does, or of some as it was done
+// when all that is known of them was in the queue.
+func (h held) queue(l *Lab, number, revision int64, doc []byte) {
+	l.Helper()
+	if !h.keyed || revision > 1 || h.into != "" || number%5 == 0 {
+		l.Exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?, ?)`, h.source, h.oldQueued(l, number, revision, doc))
+		return
+	}
+	r, err := work.Read(work.Key{Source: h.source, Type: "work", ID: h.id}, doc)
+	if err != nil {
+		l.Fatal(err)
+	}
+	if err := l.Store.QueueNew(l.ctx(), number, &r, number%3 > 0); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// oldQueued is the word of a record in a row of the queue as it was before.
+func (h held) oldQueued(l *Lab, number, revision int64, doc []byte) []byte {
 	l.Helper()
 	body := binary.AppendUvarint(nil, uint64(number))
 	if !h.keyed || revision > 1 || h.into != "" {
