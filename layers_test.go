@@ -47,13 +47,13 @@ var layers = []struct {
 	{"internal/sim", nil},
 	{"sources", nil},
 	{"deploy", nil},
-	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},
+	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources", "deploy"}},
 	{"internal/mirror", nil},
 	{"internal/bench", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/proctest", nil},
 	// A command parses, calls and prints: it sees the operator's room and no store, file or vault.
-	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/app/control", "internal/node", "internal/sim", "deploy"}},
+	{"cmd/patra", []string{"internal/domain/harvest", "internal/app/control", "internal/node", "internal/sim"}},
 }
 
 // TestImportsPointInward parses every file's imports and holds them against the

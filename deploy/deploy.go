@@ -28,3 +28,18 @@ var (
 	//go:embed kubernetes.yaml
 	Kubernetes []byte
 )
+
+// File is the file that `patra deploy NAME` prints, or nil if another package makes it.
+func File(name string) []byte {
+	switch name {
+	case "systemd":
+		return Unit
+	case "systemd-by-role":
+		return RoleUnit
+	case "compose":
+		return Compose
+	case "kubernetes":
+		return Kubernetes
+	}
+	return nil
+}

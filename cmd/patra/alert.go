@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -181,7 +180,7 @@ func (c *cli) alertSnoozeCmd() *cobra.Command {
 		Use: "snooze ALERT --for 2h --reason TEXT", Short: "Send nothing about an alert for a while; --for 0s ends that", Args: oneAlert,
 		Long: "What is over by then is told when the time has come, and what still fires if that was not told before.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			length, err := source.ParseDuration(during)
+			length, err := control.ParseDuration(during)
 			if err != nil {
 				return misuse(cmd, "--for %q is no length of time: write 2h, 1d, or 0s to end it", during)
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/spf13/pflag"
 )
 
@@ -36,14 +36,14 @@ func (s *standIn) base() (string, error) {
 	case u.Fragment != "" || u.RawQuery != "" || u.User != nil:
 		return "", &usageError{err: errors.New("--base-url ends with the path: user, query and fragment do not belong there")}
 	case s.credentials:
-		return source.WithCredentials(s.url), nil
+		return control.LendCredentials(s.url), nil
 	}
 	return s.url, nil
 }
 
 // baseFlags are the flags that give a base address again.
 func baseFlags(base string) []string {
-	address, credentials := source.SplitBase(base)
+	address, credentials := control.SplitBase(base)
 	if address == "" {
 		return nil
 	}

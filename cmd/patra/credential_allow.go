@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +26,7 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			p := control.Permission{Pools: pools, Rates: rates, Withdraw: withdraw}
 			for _, address := range origins {
-				o := source.Origin(address)
+				o := control.ParseOrigin(address)
 				if o == "" {
 					return usage(fmt.Errorf("--origin %q is not an http or https address", address))
 				}

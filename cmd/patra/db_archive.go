@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -46,7 +45,7 @@ func (k *keepFlags) into(cfg *node.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.KeepEvents, err = source.ParseDuration(k.events)
+	cfg.KeepEvents, err = control.ParseDuration(k.events)
 	if err != nil || cfg.KeepEvents <= 0 {
 		return fmt.Errorf("--keep-events %q: use a length of time such as 1h or 7d", k.events)
 	}
@@ -57,7 +56,7 @@ func keptFor(flag, text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil
 	}
-	d, err := source.ParseDuration(text)
+	d, err := control.ParseDuration(text)
 	if err != nil || d < control.ShortestKept {
 		return 0, fmt.Errorf("%s %q: use 0 for ever, or a time of at least %d days such as 90d", flag, text, control.ShortestKept/(24*time.Hour))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/papertrace/patra/deploy"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -19,35 +18,28 @@ func (c *cli) deployCmd() *cobra.Command {
 	verbs(cmd,
 		c.deployOne("grafana", "Print a dashboard for Grafana over all metrics, to import",
 			"The dashboard has every metric of patra (docs/metrics.md), for the sources that are chosen at its top.\n"+
-				"Import it as JSON; it asks for a data source of the kind Prometheus.", func() ([]byte, error) { return node.Monitoring("grafana") }),
+				"Import it as JSON; it asks for a data source of the kind Prometheus."),
 		c.deployOne("alerts", "Print alert rules for Prometheus",
 			"There is one for each rule that patra itself alerts by (patra alert list), and some about patra being away.\n"+
 				"Name the file under rule_files of prometheus.yml; a scrape of /metrics needs a token of the role viewer\n"+
-				"(patra token new) where patra asks for tokens.", func() ([]byte, error) { return node.Monitoring("alerts") }),
+				"(patra token new) where patra asks for tokens."),
 		c.deploySystemdCmd(),
 		c.deployOne("compose", "Print a compose file: roles apart over one MySQL, events to NATS",
 			"The file has a database, a stream for events, scheduler, planner and relay, executors in any number, and the console if\n"+
-				"asked for; each without root, capabilities and a writable disk. How to begin stands at its top.", func() ([]byte, error) { return deploy.Compose, nil }),
+				"asked for; each without root, capabilities and a writable disk. How to begin stands at its top."),
 		c.deployOne("kubernetes", "Print a manifest for Kubernetes: roles apart over one database",
 			"The manifest has a job that brings the schema up to date and a deployment for each role, without root, capabilities and a\n"+
-				"writable disk, with probes. Database and broker are yours. How to begin stands at its top.", func() ([]byte, error) { return deploy.Kubernetes, nil }),
+				"writable disk, with probes. Database and broker are yours. How to begin stands at its top."),
 		c.deployManCmd(), c.deployReferenceCmd(),
 	)
 	return cmd
 }
 
-// deployOne is the command that prints one file.
-func (c *cli) deployOne(name, short, long string, text func() ([]byte, error)) *cobra.Command {
+// deployOne is the command that prints the file of its name.
+func (c *cli) deployOne(name, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b, err := text()
-			if err != nil {
-				return err
-			}
-			c.printf("%s", b)
-			return nil
-		},
+		RunE: func(*cobra.Command, []string) error { return c.printDeployment(name) },
 	}
 }
 
@@ -57,14 +49,24 @@ func (c *cli) deploySystemdCmd() *cobra.Command {
 	cmd := c.deployOne("systemd", "Print a unit for systemd",
 		"The unit runs `patra serve` as a user of its own, told of its readiness, with no rights but to its state directory.\n"+
 			"Settings go to /etc/patra/patra.env. With --by-role it is a template: patra@executor.service runs the role executor, and\n"+
-			"reads /etc/patra/executor.env as well.", func() ([]byte, error) {
-			if byRole {
-				return deploy.RoleUnit, nil
-			}
-			return deploy.Unit, nil
-		})
+			"reads /etc/patra/executor.env as well.")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if byRole {
+			return c.printDeployment("systemd-by-role")
+		}
+		return c.printDeployment("systemd")
+	}
 	cmd.Example = "  patra deploy systemd > /etc/systemd/system/patra.service\n" +
 		"  patra deploy systemd --by-role > /etc/systemd/system/patra@.service"
 	cmd.Flags().BoolVar(&byRole, "by-role", false, "print the template with an instance for each role")
 	return cmd
+}
+
+func (c *cli) printDeployment(name string) error {
+	file, err := node.Deployment(name)
+	if err != nil {
+		return err
+	}
+	c.printf("%s", file)
+	return nil
 }

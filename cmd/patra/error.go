@@ -9,7 +9,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -211,7 +210,7 @@ func (c *cli) errorMuteCmd() *cobra.Command {
 		Use: "mute ERROR --for DURATION --reason TEXT", Short: "Keep a group out of the list for a while; the mute ends by itself", Args: oneNumber("error"),
 		Example: "  patra error mute 12 --for 8h --reason 'their maintenance'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := source.ParseDuration(length)
+			d, err := control.ParseDuration(length)
 			if err != nil || d <= 0 {
 				return misuse(cmd, "--for %q is no length of time, such as 8h, 7d or PT12H", length)
 			}

@@ -34,7 +34,7 @@ func (c *cli) exportCmd() *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			o.Since, err = parseSince("since", since)
+			o.Since, err = parseTime("since", since)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +47,7 @@ func (m *mannerFlags) read(cmd *cobra.Command) (control.Manner, error) {
 		return out, err
 	}
 	if m.spread != "" {
-		p.Spread, err = source.ParseDuration(m.spread)
+		p.Spread, err = control.ParseDuration(m.spread)
 		if err != nil {
 			return out, misuse(cmd, "--spread %q is no length of time, such as 6h, 2d or PT6H", m.spread)
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -104,7 +103,7 @@ func (c *cli) rateLowerCmd() *cobra.Command {
 				return misuse(cmd, "lower needs --to N, in requests a second, and --for DURATION, such as 2h")
 			}
 			if length != "" {
-				d, err := source.ParseDuration(length)
+				d, err := control.ParseDuration(length)
 				if err != nil {
 					return misuse(cmd, "--for %q is no length of time, such as 2h or 3d", length)
 				}

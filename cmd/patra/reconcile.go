@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +30,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			req.Step, err = source.ParseDuration(step)
+			req.Step, err = control.ParseDuration(step)
 			if err != nil || req.Step <= 0 {
 				return usage(fmt.Errorf("--step %q is not a length of time such as 1d, 7d or 6h", step))
 			}

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -95,7 +94,7 @@ func (f *refreshFlags) check(cmd *cobra.Command) error {
 	if given != 1 {
 		return bad(errors.New("say which records: one of --ids, --older-than, --mapping-changed and --signals"))
 	}
-	if d, err := source.ParseDuration(f.olderThan); f.olderThan != "" && (err != nil || d < 0) {
+	if d, err := control.ParseDuration(f.olderThan); f.olderThan != "" && (err != nil || d < 0) {
 		return bad(fmt.Errorf("--older-than %q is no length of time, such as 90d, 12h or PT12H", f.olderThan))
 	}
 	if f.max < 0 {

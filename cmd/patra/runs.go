@@ -8,7 +8,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +35,7 @@ func (c *cli) runListCmd() *cobra.Command {
 				return err
 			}
 			var err error
-			q.Since, err = parseSince("since", since)
+			q.Since, err = parseTime("since", since)
 			if err != nil {
 				return err
 			}
@@ -62,17 +61,6 @@ func (c *cli) runListCmd() *cobra.Command {
 	cmd.Flags().StringVar(&since, "since", "", "only those begun since: an instant, a date, or an age such as -2h")
 	f.add(c, cmd)
 	return cmd
-}
-
-// parseSince reads an instant, or an age such as -7d.
-func parseSince(flag, text string) (time.Time, error) {
-	if age, isAge := strings.CutPrefix(text, "-"); isAge {
-		d, err := source.ParseDuration(age)
-		if err == nil && d >= 0 {
-			return harvest.Instant(time.Now().Add(-d)), nil
-		}
-	}
-	return parseTime(flag, text)
 }
 
 func (c *cli) printRuns(rows []control.RunItem) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +27,7 @@ func (c *cli) simCmd() *cobra.Command {
 			if err != nil {
 				return bad(err)
 			}
-			cfg.Span, err = source.ParseDuration(span)
+			cfg.Span, err = control.ParseDuration(span)
 			if err != nil {
 				return bad(fmt.Errorf("--span: %w", err))
 			}

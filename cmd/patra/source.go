@@ -6,7 +6,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +39,7 @@ func noVerb(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		known = append(known, sub.Name())
 	}
-	return misuse(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), source.Suggest(args[0], known))
+	return misuse(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), control.Suggest(args[0], known))
 }
 
 // oneFile wants exactly one argument, a pack.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -56,7 +55,7 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 			if o.At.IsZero() {
 				return misuse(cmd, "schedule needs --at T, the instant of the switch; `patra source apply` does it now")
 			}
-			o.Observe, err = source.ParseDuration(observe)
+			o.Observe, err = control.ParseDuration(observe)
 			if err != nil {
 				return misuse(cmd, "--observe: %w", err)
 			}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -160,7 +159,7 @@ func (c *cli) checked(rep *control.CheckReport, shown []control.ShownExchange, f
 
 func (c *cli) printCheck(r *control.CheckReport) {
 	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
-	if base, credentials := source.SplitBase(r.BaseURL); credentials {
+	if base, credentials := control.SplitBase(r.BaseURL); credentials {
 		c.printf("requests go to %s, with credentials\n", base)
 	} else if base != "" {
 		c.printf("requests go to %s\n", base)

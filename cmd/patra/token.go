@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +45,7 @@ func (c *cli) tokenNewCmd() *cobra.Command {
 				return misuse(cmd, "--role %q: use viewer, operator or admin", role)
 			}
 			if expires != "" {
-				after, err := source.ParseDuration(expires)
+				after, err := control.ParseDuration(expires)
 				if err != nil || after <= 0 {
 					return misuse(cmd, "--expires %q is not how long it may be used: write 90d or 12h", expires)
 				}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/papertrace/patra/deploy"
 	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
@@ -181,8 +182,13 @@ func Shelf(cfg Config) *sourcefile.Shelf {
 	}
 }
 
-// Monitoring is what "grafana" reads, or Prometheus for its "alerts", to watch patra by its metrics.
-func Monitoring(what string) ([]byte, error) { return metrics.Monitoring(what) }
+// Deployment is the file by which another program runs patra, such as "systemd", or watches it, such as "grafana".
+func Deployment(name string) ([]byte, error) {
+	if file := deploy.File(name); file != nil {
+		return file, nil
+	}
+	return metrics.Monitoring(name)
+}
 
 // PackSchema is the JSON Schema of packs.
 func PackSchema() []byte { return sourcefile.Schema() }

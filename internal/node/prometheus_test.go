@@ -129,7 +129,7 @@ func alertsOf(t *testing.T, prometheus string) (out []string) {
 func startPrometheus(t *testing.T, program, target string) string {
 	t.Helper()
 	dir := t.TempDir()
-	rules, err := node.Monitoring("alerts")
+	rules, err := node.Deployment("alerts")
 	if err != nil {
 		t.Fatal(err)
 	}

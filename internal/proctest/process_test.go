@@ -139,6 +139,37 @@ func (l *lab) holds(p *process) int {
 	return l.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='EXECUTING' AND lease_owner LIKE ?`, fmt.Sprintf("%%/%d", p.cmd.Process.Pid))
 }
 
+// inHand are the tasks that a process is working on, each with its fence.
+func (l *lab) inHand(p *process) map[int]int {
+	l.t.Helper()
+	rows, err := l.db.Query(`SELECT id, fence FROM ing_task WHERE status_code='EXECUTING' AND lease_owner LIKE ?`, fmt.Sprintf("%%/%d", p.cmd.Process.Pid))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer rows.Close()
+	out := map[int]int{}
+	for rows.Next() {
+		var task, fence int
+		if err := rows.Scan(&task, &fence); err != nil {
+			l.t.Fatal(err)
+		}
+		out[task] = fence
+	}
+	return out
+}
+
+// takenOver reports whether another owner has one of these tasks since, or had it. A task that
+// is in hand no more may just have ended: the server goes on with a commit that it was sent.
+func (l *lab) takenOver(tasks map[int]int) bool {
+	l.t.Helper()
+	for task, fence := range tasks {
+		if l.ask(`SELECT fence FROM ing_task WHERE id=?`, task) > fence {
+			return true
+		}
+	}
+	return false
+}
+
 // zombie stops a process until another has taken a task of its over, and wakes
 // it: it must notice that it was fenced (R14). It reports false if there was
 // nothing to take over: no task in hand, or one locked by a commit that was
@@ -146,14 +177,14 @@ func (l *lab) holds(p *process) int {
 func (l *lab) zombie(p *process) bool {
 	l.t.Helper()
 	p.signal(syscall.SIGSTOP)
-	held := l.holds(p)
+	held := l.inHand(p)
 	for range 100 {
-		if p.ended() || l.holds(p) < held || held == 0 {
+		if p.ended() || len(held) == 0 || l.takenOver(held) {
 			break
 		}
 		pause(100 * time.Millisecond)
 	}
-	took := !p.ended() && l.holds(p) < held
+	took := !p.ended() && l.takenOver(held)
 	before := p.fenced()
 	p.signal(syscall.SIGCONT)
 	if !took {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,6 +181,7 @@ func TestExplain_AWordInEverySense(t *testing.T) {
 func TestExplain_EveryRefusalHasItsPage(t *testing.T) {
 	born := map[string]string{}
 	inProblem := regexp.MustCompile(`(?:problem\.|control\.)?Problem\{\s*Code:\s*"([a-z0-9_]+)"`)
+	inCondition := regexp.MustCompile(`ConditionError\{\s*Kind:\s*"([a-z0-9_]+)"`)
 	inMessage := regexp.MustCompile(`\[([a-z0-9_]+)\]\\n`)
 	for _, root := range []string{"../../../internal", "../../../cmd"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -192,8 +192,10 @@ func TestExplain_EveryRefusalHasItsPage(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, m := range slices.Concat(inProblem.FindAllStringSubmatch(string(b), -1), inMessage.FindAllStringSubmatch(string(b), -1)) {
-				born[m[1]] = path
+			for _, bearer := range []*regexp.Regexp{inProblem, inCondition, inMessage} {
+				for _, m := range bearer.FindAllStringSubmatch(string(b), -1) {
+					born[m[1]] = path
+				}
 			}
 			return nil
 		})

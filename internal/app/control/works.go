@@ -174,7 +174,7 @@ type WorkStore interface {
 
 // linkedAtOnce is how many records are linked in one transaction at most. Whoever writes waits
 // for it, a second or so; and the more there are at once, the less each costs.
-const linkedAtOnce = 75_000
+const linkedAtOnce = 30_000
 
 // LinkWorks links all records that were stored or changed since it was done last.
 func (c *Control) LinkWorks(ctx context.Context) error {

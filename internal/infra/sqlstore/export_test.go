@@ -134,6 +134,30 @@ func OpenFrozen(ctx context.Context, dsn string, at time.Time) (*Store, error) {
 // DuePlansSQL is the statement that looks for plans that may be archived.
 func DuePlansSQL() string { return `SELECT p.id` + duePlans }
 
+// QueueNew leaves word of a new record as a page does; of some nothing is known, as if that were
+// too much.
+func (s *Store) QueueNew(ctx context.Context, number int64, r *work.Record, isKnown bool) error {
+	return s.write(ctx, "queue a record", func(x *tx) error {
+		w := chunkWriter{x: x, source: r.Key.Source}
+		q := queued{record: number, isNew: true, merged: r.Key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark()}
+		if isKnown {
+			q.facts = packFacts(nil, r)
+		}
+		if err := w.add(q); err != nil {
+			return err
+		}
+		return w.end()
+	})
+}
+
+// QueueLook leaves word of a record that has to be looked at, as a page does of one that has changed.
+func (s *Store) QueueLook(ctx context.Context, prov string, number int64) error {
+	return s.write(ctx, "queue a record", func(x *tx) error {
+		_, err := x.insertQueue(prov, packQueue(nil, []int64{number}))
+		return err
+	})
+}
+
 // AskedOf counts what a server is asked on behalf of f, each statement once.
 func (s *Store) AskedOf(ctx context.Context, f func()) (asked int, err error) {
 	s.w.SetMaxOpenConns(1) // so that it is one session that counts
@@ -159,20 +183,4 @@ func (s *Store) TwiceInAWrite(ctx context.Context, query string, happens func())
 		return x.row(query).Scan(&after)
 	})
 	return before, after, err
-}
-
-// QueueNew leaves word of a new record as a page does; of some nothing is known, as if that were
-// too much.
-func (s *Store) QueueNew(ctx context.Context, number int64, r *work.Record, isKnown bool) error {
-	return s.write(ctx, "queue a record", func(x *tx) error {
-		w := chunkWriter{x: x, source: r.Key.Source}
-		q := queued{record: number, isNew: true, merged: r.Key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark()}
-		if isKnown {
-			q.facts = packFacts(nil, r)
-		}
-		if err := w.add(q); err != nil {
-			return err
-		}
-		return w.end()
-	})
 }

@@ -39,6 +39,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_OfACrowdedTitle", worksOfACrowdedTitle},
 		{"Works_OfALargePage", worksOfALargePage},
 		{"Works_OfManySmallPages", worksOfManySmallPages},
+		{"Works_ReadBeforeTheirTurn", worksReadBeforeTheirTurn},
 		{"Works_APreprintIsJoinedAsFamily", worksPreprintJoined},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},

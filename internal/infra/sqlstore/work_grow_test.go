@@ -201,6 +201,84 @@ func worksOfManySmallPages(l *Lab) {
 	}
 }
 
+// worksReadBeforeTheirTurn: records that wait in the queue with all that is known of them, and are read
+// before that comes up, because all are gone through or because they have changed, are of the same
+// works; and what they no longer have joins nothing. How many wait is told meanwhile.
+func worksReadBeforeTheirTurn(l *Lab) {
+	const papers = 21
+	waiting := func(want int64) {
+		l.Helper()
+		n, err := l.Store.CountUnlinked(l.ctx(), control.ExportQuery{}, false)
+		if err != nil || n != want {
+			l.Errorf("%d records are told to wait, want %d: %v", n, want, err)
+		}
+	}
+	hold := func() {
+		for i := range papers {
+			l.hold(held{source: "crossref", id: fmt.Sprintf("10.1000/%d", i), fields: riverPaper(i), keyed: true})
+		}
+		for i := range papers {
+			l.hold(held{source: "hal", id: fmt.Sprint(i), fields: with(riverPaper(i), "type", "ART"), keyed: true})
+		}
+	}
+	change := func() {
+		for i := range papers {
+			if i%3 > 0 {
+				l.hold(held{source: "hal", id: fmt.Sprint(i), fields: with(riverPaper(i+i%2), "type", "ART", "doi", fmt.Sprintf("10.1000/%d", i+i%2)), keyed: true})
+			}
+		}
+	}
+	waiting(0)
+	hold()
+	waiting(2 * papers)
+	l.linkAll(5)
+	waiting(0)
+	change()
+	waiting(2 * papers / 3)
+	l.linkAll(5)
+	waiting(0)
+	want := l.partition()
+	for _, way := range []struct {
+		name                  string
+		relink, link, relink2 bool
+		most                  int
+	}{
+		{name: "changed while they wait", most: 1000},
+		{name: "changed while they wait, step by step", most: 4},
+		{name: "gone through while they wait", relink: true, link: true, most: 3},
+		{name: "gone through and changed while they wait", relink: true, most: 3},
+		{name: "gone through again after they changed", link: true, relink2: true, most: 1000},
+	} {
+		Clear(l.T, l.DB, l.tables)
+		hold()
+		if way.relink {
+			if err := l.Store.RelinkWorks(l.ctx()); err != nil {
+				l.Fatal(err)
+			}
+			if _, err := l.Store.LinkWorks(l.ctx(), papers); err != nil {
+				l.Fatal(err)
+			}
+		}
+		if way.link {
+			l.linkAll(way.most)
+		}
+		change()
+		if way.relink2 {
+			if err := l.Store.RelinkWorks(l.ctx()); err != nil {
+				l.Fatal(err)
+			}
+		}
+		l.linkAll(way.most)
+		if got := l.partition(); got != want {
+			l.Errorf("%s:\n%s", way.name, diff(want, got))
+		}
+		waiting(0)
+		if findings, err := l.Store.Verify(l.ctx()); err != nil || slices.ContainsFunc(findings, func(f control.Finding) bool { return f.Invariant == "WORKS" }) {
+			l.Errorf("%s: %v %v", way.name, findings, err)
+		}
+	}
+}
+
 func riverPaper(i int) map[string]any {
 	return paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), "Berg", "Moor")
 }

@@ -63,7 +63,14 @@ func (l *Lab) hold(h held) int64 {
 // when all that is known of them was in the queue.
 func (h held) queue(l *Lab, number, revision int64, doc []byte) {
 	l.Helper()
-	if !h.keyed || revision > 1 || h.into != "" || number%5 == 0 {
+	isNew := h.keyed && revision == 1 && h.into == ""
+	if !isNew && number%5 > 0 {
+		if err := l.Store.QueueLook(l.ctx(), h.source, number); err != nil {
+			l.Fatal(err)
+		}
+		return
+	}
+	if number%5 == 0 {
 		l.Exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?, ?)`, h.source, h.oldQueued(l, number, revision, doc))
 		return
 	}

@@ -151,6 +151,24 @@ func TestR50_FrugalOnlyWhileLarge(t *testing.T) {
 	}
 }
 
+// TestR50_NeverMoreThanOrdinaryAfterALargeBody: the page of a large body is still being
+// stored when nobody asks for thrift any more.
+func TestR50_NeverMoreThanOrdinaryAfterALargeBody(t *testing.T) {
+	if collectorChosen() {
+		t.Skip("GOGC or GOMEMLIMIT is set: the collector is left alone")
+	}
+	before := debug.SetGCPercent(2 * ordinaryGC)
+	defer debug.SetGCPercent(before)
+	r := &room{of: new(budget)}
+	if err := r.grow(t.Context(), defaultMaxBody, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.free()
+	if percent := debug.SetGCPercent(before); percent != ordinaryGC {
+		t.Errorf("the heap may grow by %d percent behind a large body, want %d", percent, ordinaryGC)
+	}
+}
+
 // TestR50_LargePagesOneAfterTheOther: pages that are held until they are committed
 // keep others from being read, and let go of make room for them.
 func TestR50_LargePagesOneAfterTheOther(t *testing.T) {

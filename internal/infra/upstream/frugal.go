@@ -14,6 +14,10 @@ var frugality thrift
 // thriftyGC is by how many percent the heap may then grow between collections.
 const thriftyGC = 3
 
+// ordinaryGC is by how many percent it may grow at most once there was a large body: where
+// one was, its page is still being stored, and others may follow.
+const ordinaryGC = 100
+
 // thrift counts who wants the collector to run often, which is a setting of the
 // whole process.
 type thrift struct {
@@ -41,7 +45,7 @@ func (t *thrift) end() {
 	defer t.mu.Unlock()
 	t.wanted--
 	if t.wanted == 0 && !collectorChosen() {
-		debug.SetGCPercent(t.before)
+		debug.SetGCPercent(min(t.before, ordinaryGC))
 	}
 }
 
