@@ -2,11 +2,8 @@ package sqlstore_test
 
 import (
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -341,44 +338,4 @@ func TestR89_LargeBodiesAreReadBack(t *testing.T) {
 	l.heldAs(l.reopen(), recs)
 	l.compact(l.Store)
 	l.heldAs(l.reopen(), recs)
-}
-
-// TestR89_EachVersionSaysHowItsBodyIsPacked: rows of one insert may be packed in different
-// ways, as a body is that is too long for the dictionary.
-func TestR89_EachVersionSaysHowItsBodyIsPacked(t *testing.T) {
-	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "p.db"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	bodies := []packedBody{
-		{bytes: []byte("a"), codec: codecS2, dictionary: 1},
-		{bytes: []byte("b"), codec: codecZstd},
-		{bytes: []byte("c"), codec: codecS2, dictionary: 2},
-	}
-	var cs []change
-	for i := range bodies {
-		cs = append(cs, change{
-			rec: &harvest.Record{Status: harvest.RecordActive}, body: &bodies[i], effect: harvest.Inserted,
-			id: int64(i + 1), revision: 1, observedAt: "2026-01-01 00:00:00.000000",
-		})
-	}
-	if err := s.write(t.Context(), "insert versions", func(x *tx) error { return x.insertVersions(cs, 1, nil) }); err != nil {
-		t.Fatal(err)
-	}
-	var got []packedBody
-	err = s.each(t.Context(), func(r *sql.Rows) error {
-		var b packedBody
-		var dictionary sql.NullInt64
-		err := r.Scan(&b.bytes, &b.codec, &dictionary)
-		b.dictionary = dictionary.Int64
-		got = append(got, b)
-		return err
-	}, `SELECT raw, codec_code, dictionary_id FROM ing_record_version ORDER BY record_id`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, bodies) {
-		t.Errorf("stored %v, want %v", got, bodies)
-	}
 }
