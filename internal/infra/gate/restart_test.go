@@ -46,7 +46,7 @@ func TestR36_RestartsOverAStoreThatStops(t *testing.T) {
 				store.still = 5 * time.Second
 				var rates []source.Rate
 				var oracles []*oracle
-				for _, key := range strings.Split(x.keys, "") {
+				for key := range strings.SplitSeq(x.keys, "") {
 					r := source.Rate{Key: key, Limit: 3, Window: source.Duration(time.Second), QPS: 2.7, Burst: 1, Concurrency: 3, Quotas: x.quotas}
 					o := newOracle(r, x.replies)
 					o.atOnce = r.Concurrency

@@ -25,12 +25,13 @@ func (m manyRows) sql(d *dialect, rows int) string {
 // numberedMarks returns "(?1,?2,?,?),(?1,?2,?,?)": the first values are bound once for all
 // rows, and a mark without a number has the one after the highest before it.
 func numberedMarks(rows, same, own int) string {
-	one := "("
+	var one strings.Builder
+	one.WriteString("(")
 	for i := range same {
-		one += "?" + strconv.Itoa(i+1) + ","
+		one.WriteString("?" + strconv.Itoa(i+1) + ",")
 	}
-	one += list(own) + ")"
-	return strings.TrimSuffix(strings.Repeat(one+",", rows), ",")
+	one.WriteString(list(own) + ")")
+	return strings.TrimSuffix(strings.Repeat(one.String()+",", rows), ",")
 }
 
 // rowValues are what is bound to such a statement.

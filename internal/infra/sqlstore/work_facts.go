@@ -136,18 +136,18 @@ func (l *linking) loadChunks(ids []int64) error {
 	}, func(id int64) bool { return l.meet(id).keys != nil })
 }
 
-// unpack takes up what is known of a record, and reports whether it could be read.
-func (l *linking) unpack(id int64, packed []byte) bool {
+// unpack takes up what is known of a record. What was packed by other rules is left, and
+// the record is read again.
+func (l *linking) unpack(id int64, packed []byte) {
 	if len(packed) == 0 {
-		return false
+		return
 	}
 	r, err := work.Unpack(packed)
 	if err != nil {
-		return false // by other rules: it is read again
+		return
 	}
 	r.Number = id
 	l.meet(id).facts = &r
-	return true
 }
 
 // read reads what the newest versions of records say.
