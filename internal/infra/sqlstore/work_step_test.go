@@ -13,7 +13,7 @@ import (
 func TestWorkStep_GrowsWithWhatIsLinked(t *testing.T) {
 	t.Parallel()
 	const most = 50_000
-	for linked, want := range map[int]int{0: 10_000, 50_000: 10_000, 160_000: 20_000, 400_000: 50_000, 10_000_000: most} {
+	for linked, want := range map[int]int{0: 25_000, 50_000: 25_000, 100_000: 25_000, 160_000: 40_000, 10_000_000: most} {
 		p := workPosition{Runs: []keyRun{{Entries: linked * keysPerRecord / 2}, {Entries: linked * keysPerRecord / 2}}}
 		if got := p.stepSize(most); got != want {
 			t.Errorf("%d records are linked: a step has %d, want %d", linked, got, want)
