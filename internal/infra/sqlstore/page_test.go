@@ -160,7 +160,7 @@ func unknownPage(l *Lab) {
 			o := l.Open(j, r)
 			b := Page(o)
 			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: o.Ordinal + 1, Before: b.After}
-			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, nil); err != nil {
 				l.Fatal(err)
 			}
 		}, true},
@@ -219,7 +219,7 @@ func unknownPage(l *Lab) {
 			b.Asked = 2
 			b.End = harvest.EndTotal
 			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: 1}
-			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, nil); err != nil {
 				l.Fatal(err)
 			}
 		}, false},
@@ -410,9 +410,9 @@ func readyOnce(l *Lab) {
 	b := Page(o, Rec("a", hour(0), hour(9), "a"))
 	next := harvest.BatchOpen{Run: o.Run, BatchNo: 2, Walk: 1, Phase: harvest.PhaseSearch, Ordinal: 2, Before: b.After}
 	points = nil
-	c, err := st.CommitBatch(l.ctx(), j, b, &next, func(c harvest.Committed) {
+	c, err := st.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, func(c harvest.Committed) {
 		calls++
-		if c.Next == nil || c.Next.Ordinal != 2 || c.Counts.Inserted != 1 {
+		if len(c.Next) != 1 || c.Next[0].Ordinal != 2 || c.Counts.Inserted != 1 {
 			l.Errorf("ready with %+v", c)
 		}
 		if p := points[len(points)-1]; !strings.HasPrefix(p, "after INSERT INTO ing_task_run_batch") {
@@ -425,13 +425,13 @@ func readyOnce(l *Lab) {
 	if got := points[len(points)-2:]; got[0] != "before commit" || got[1] != "after commit" {
 		l.Errorf("ended with %q", got)
 	}
-	if n := l.Int(`SELECT id FROM ing_task_run_batch WHERE status_code='RUNNING'`); n != int64(c.Next.ID) {
-		l.Errorf("next is %d, told %d", n, c.Next.ID)
+	if n := l.Int(`SELECT id FROM ing_task_run_batch WHERE status_code='RUNNING'`); n != int64(c.Next[0].ID) {
+		l.Errorf("next is %d, told %d", n, c.Next[0].ID)
 	}
 	// Under a lost lease it never comes.
 	l.Expire(j.Lease.Task)
 	l.LeaseOne()
-	if _, err := st.CommitBatch(l.ctx(), j, Page(*c.Next), nil, func(harvest.Committed) { l.Error("ready under a lost lease") }); !errors.Is(err, harvest.ErrLeaseLost) {
+	if _, err := st.CommitBatch(l.ctx(), j, Page(c.Next[0]), nil, func(harvest.Committed) { l.Error("ready under a lost lease") }); !errors.Is(err, harvest.ErrLeaseLost) {
 		l.Errorf("got %v", err)
 	}
 }
