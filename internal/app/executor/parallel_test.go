@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -223,17 +224,69 @@ func TestR71_GuiltyIDsSideBySide(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		bad := []int{3, 14, 15, 27, 41, 42, 59, 63}
 		requests := func(parallel int) int {
-			b, f := newRefusedBeside(t, 64, 8, parallel, guilty(400, bad...))
+			var mu sync.Mutex
+			parts, most := 0, 0
+			refuse := func(ids []string) int {
+				if len(ids) == 8 { // a whole page
+					return guilty(400, bad...)(ids)
+				}
+				count := func(n int) {
+					mu.Lock()
+					defer mu.Unlock()
+					parts += n
+					most = max(most, parts)
+				}
+				count(1)
+				defer count(-1)
+				time.Sleep(time.Second)
+				return guilty(400, bad...)(ids)
+			}
+			b, f := newRefusedBeside(t, 64, 8, parallel, refuse)
 			rep := b.MustHarvest("generic")
 			b.mustBeInOrder()
 			listed, stored := b.ask(`SELECT COUNT(*) FROM ing_bad_id`), b.ask(`SELECT COUNT(*) FROM ing_record`)
 			if rep.Status != "COMPLETED" || listed != len(bad) || stored != 64-len(bad) {
 				t.Errorf("%d at once: %s, %d ids listed, %d records", parallel, rep.Status, listed, stored)
 			}
+			if most != 1 {
+				t.Errorf("%d at once: parts of %d pages are asked for at once", parallel, most)
+			}
 			return len(f.asked)
 		}
 		if one, four := requests(1), requests(4); one != four {
 			t.Errorf("%d requests one by one, %d where four are made at once", one, four)
+		}
+	})
+}
+
+// TestR71_IDWhoseRestIsOverIsAskedForOnce: pages that are asked for side by side all have
+// room for it, and one of them takes it.
+func TestR71_IDWhoseRestIsOverIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		const other = "g-99999999" // of no page
+		bad := []int{3, 14, 15, 27, 41, 42, 59, 63}
+		b, f := newRefusedBeside(t, 64, 8, 4, guilty(400, bad...))
+		b.MustHarvest("generic")
+		b.exec(`UPDATE ing_bad_id SET ext_id=?, check_after='1999-01-01 00:00:00.000000' WHERE ext_id='g-00000003'`, other)
+		for n := range 64 {
+			if err := b.Sim.Touch("generic", fmt.Sprintf("g-%08d", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Sim.Advance(time.Hour)
+		f.asked = nil
+		if rep := b.MustHarvest("generic"); rep.Status != "COMPLETED" {
+			t.Fatalf("%+v", rep)
+		}
+		pages := 0
+		for _, ids := range f.asked {
+			if len(ids) > 4 && slices.Contains(ids, other) {
+				pages++
+			}
+		}
+		if pages != 1 {
+			t.Errorf("%d pages asked for the id", pages)
 		}
 	})
 }
