@@ -395,6 +395,47 @@ func insertRace(l *Lab) {
 	l.MustVerify()
 }
 
+// pagesBeside: a commit opens as many pages as it is given, in their order, and a page that
+// fails is closed with those that were asked for beside it, each with what was asked for it.
+func pagesBeside(l *Lab) {
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	o := l.Open(j, r)
+	b := Page(o, Rec("a", hour(0), hour(9), "a"))
+	var next []harvest.BatchOpen
+	for no := 2; no <= 4; no++ {
+		next = append(next, harvest.BatchOpen{Run: o.Run, BatchNo: no, Walk: 1, Phase: harvest.PhaseDetail, Ordinal: no - 1, Before: harvest.Position{Offset: int64(no)}})
+	}
+	c, err := l.Store.CommitBatch(l.ctx(), j, b, next, nil)
+	if err != nil || len(c.Next) != 3 {
+		l.Fatalf("%+v, %v", c.Next, err)
+	}
+	for i, open := range c.Next {
+		if open.Ordinal != next[i].Ordinal || l.Int(`SELECT batch_no FROM ing_task_run_batch WHERE id=? AND status_code='RUNNING'`, open.ID) != int64(next[i].BatchNo) {
+			l.Errorf("page %d is opened as %+v", i, open)
+		}
+	}
+	page := &harvest.FailedPage{
+		Batch: c.Next[0].ID, Asked: true, Evidence: harvest.Evidence{Sent: 5, HTTPStatus: 503}, Cause: errors.New("no answer"),
+		Beside: []harvest.FailedPage{
+			{Batch: c.Next[1].ID, Asked: true, Evidence: harvest.Evidence{Sent: 1}, Cause: errors.New("given up")},
+			{Batch: c.Next[2].ID, Cause: errors.New("given up")},
+		},
+	}
+	l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Spent, Code: "http_503", Page: page})
+	for i, want := range []struct {
+		state, code, text string
+		sent              int64
+	}{{"FAILED", "http_503", "told here", 5}, {"FAILED", "asked_beside", "given up", 1}, {"SKIPPED", "asked_beside", "given up", 0}} {
+		got := l.Text(`SELECT CONCAT(status_code, ' ', error_code, ' ', error) FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID)
+		if got != want.state+" "+want.code+" "+want.text || l.Int(`SELECT sent FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID) != want.sent {
+			l.Errorf("page %d is closed as %q, want %+v", i, got, want)
+		}
+	}
+	l.MustVerify()
+}
+
 // readyOnce: the callback comes once, after every statement and before the
 // commit, however often the transaction runs.
 func readyOnce(l *Lab) {
