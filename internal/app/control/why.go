@@ -45,7 +45,7 @@ func ownCause(code harvest.Code, text string, at time.Time) *Cause {
 // isRelease reports whether a code says only that work was given back without a fault.
 func isRelease(code harvest.Code) bool {
 	switch code {
-	case harvest.CodeHeld, harvest.CodeSourceHeld, harvest.CodeShutdown, harvest.CodeCancelled, harvest.CodeUnasked:
+	case harvest.CodeHeld, harvest.CodeSourceHeld, harvest.CodeShutdown, harvest.CodeCancelled, harvest.CodeUnasked, harvest.CodeBeside:
 		return true
 	}
 	return false

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -19,17 +21,39 @@ type details struct {
 	// lasting: so many runs in a row were ended by faults that should have passed
 	// that the cause is looked for in single ids.
 	lasting bool
-	// refusedInARow counts ids refused one by one since details last came; only
-	// the request in hand touches it.
-	refusedInARow int
+	// refusedInARow counts ids refused one by one since details last came.
+	refusedInARow atomic.Int64
+	// searching has room for the one page whose ids are asked for one by one: the others
+	// wait, so that a request is not followed by many from each of them at once.
+	searching chan struct{}
+
+	mu    sync.Mutex
+	taken map[string]struct{} // guarded by mu; ids whose rest is over and that this run asks for again
+}
+
+func newDetails(e *source.Endpoint, res harvest.Resume) *details {
+	return &details{
+		takes: e.Takes(), lasting: res.Spent >= lastingRuns,
+		searching: make(chan struct{}, 1), taken: make(map[string]struct{}),
+	}
+}
+
+// takeDue reports whether a page may ask for an id of another page, whose rest is over.
+// It is asked for once in a run, however many pages are asked for side by side.
+func (d *details) takeDue(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, taken := d.taken[id]
+	d.taken[id] = struct{}{}
+	return !taken
 }
 
 // countRefused counts the ids that were refused since the upstream last gave details.
 func (d *details) countRefused(h *halving) {
 	if h.accepted {
-		d.refusedInARow = 0
+		d.refusedInARow.Store(0)
 	} else {
-		d.refusedInARow += len(h.guilty)
+		d.refusedInARow.Add(int64(len(h.guilty)))
 	}
 }
 
@@ -52,7 +76,7 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 	r := reply{asked: without(st.ids, bad.Resting), resting: bad.Resting}
 	for _, id := range bad.Due {
 		if !slices.Contains(r.asked, id) {
-			if len(r.asked) >= s.spec.Batching.IDs {
+			if len(r.asked) >= s.spec.Batching.IDs || !s.details.takeDue(id) {
 				continue
 			}
 			r.asked = append(r.asked, id)
@@ -136,13 +160,10 @@ asking:
 		s.sortAbsent(&b, r.refused, alias, anyAnswered)
 		size = max(size, 20) // records are asked for one by one, too: one of them is no flood
 	}
-	at := st.pos.Offset + int64(len(st.ids))
-	b.After = harvest.Position{Offset: at}
-	b.Finish = at >= int64(len(s.walk.ids))
-	var following *step
-	if !b.Finish {
-		following = new(s.detailStep(st.ordinal+1, at))
-	} else if s.idsFrozen() {
+	b.After = harvest.Position{Offset: st.pos.Offset + int64(len(st.ids))}
+	following := s.detailStepAfter(st)
+	b.Finish = following == nil
+	if b.Finish && s.idsFrozen() {
 		b.End = harvest.EndFrozen
 	}
 	return b, following, drift(&b, 0, size)
@@ -281,8 +302,7 @@ func (s *session) askForIDs(
 	single := call
 	single.IDs = without(all, call.IDs)
 	h := s.halving(ctx, single, source.ForLookup)
-	err = h.askEach(single.IDs)
-	s.details.countRefused(h)
+	err = s.details.inTurn(ctx, h, func() error { return h.askEach(single.IDs) })
 	one := h.answer
 	one.Traffic = ans.Traffic.Add(h.traffic)
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
@@ -307,7 +327,7 @@ func (s *session) askForIDs(
 func (s *session) askInOneList(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
 	ans, err = s.askUpstream(ctx, call)
 	if err == nil {
-		s.details.refusedInARow = 0
+		s.details.refusedInARow.Store(0)
 		return ans, refused, nil
 	}
 	h := s.halving(ctx, call, call.Purpose)
@@ -315,9 +335,8 @@ func (s *session) askInOneList(ctx context.Context, call source.Call) (ans sourc
 		return ans, refused, err
 	}
 	h.last = ans
-	inner := h.searchAll(call.IDs, err)
+	inner := s.details.inTurn(ctx, h, func() error { return h.searchAll(call.IDs, err) })
 	spent := ans.Traffic.Add(h.traffic)
-	s.details.countRefused(h)
 	if inner != nil && !errors.Is(inner, errManyGuilty) {
 		err = inner
 		ans = h.last // it ended the search

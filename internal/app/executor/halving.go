@@ -208,11 +208,26 @@ func isAbsence(err error) bool {
 // should pass is taken to be that of an id.
 const lastingRuns = 2
 
+// inTurn has ids asked for in smaller requests. Of pages that were asked for side by side
+// one does so at a time.
+func (d *details) inTurn(ctx context.Context, h *halving, search func() error) error {
+	select {
+	case d.searching <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-d.searching }()
+	h.refusedBefore = int(d.refusedInARow.Load())
+	err := search()
+	d.countRefused(h)
+	return err
+}
+
 // halving prepares a search for the guilty among the ids of a call, by requests for a
 // purpose.
 func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose) *halving {
 	return &halving{
-		refusedBefore: s.details.refusedInARow, mayBeGone: s.mayBeGone, alias: aliases{}, lasting: s.details.lasting,
+		mayBeGone: s.mayBeGone, alias: aliases{}, lasting: s.details.lasting,
 		probes: func() ([]string, error) { return s.probes(ctx, call.IDs) },
 		ask: func(ids []string) (source.Answer, error) {
 			part := call

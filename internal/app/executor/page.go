@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -48,11 +49,29 @@ func (s *session) detailStep(ordinal int, at int64) step {
 	return step{phase: harvest.PhaseDetail, ordinal: ordinal, pos: harvest.Position{Offset: at}, ids: s.walk.ids[at:n]}
 }
 
+// detailStepAfter is the step after one over a page of details, nil if that is the last.
+func (s *session) detailStepAfter(st step) *step {
+	at := st.pos.Offset + int64(len(st.ids))
+	if at >= int64(len(s.walk.ids)) {
+		return nil
+	}
+	return new(s.detailStep(st.ordinal+1, at))
+}
+
 // batchOpen claims the page of a step, under the next number of the run.
 func (s *session) batchOpen(st step) harvest.BatchOpen {
 	o := harvest.BatchOpen{Run: s.run, BatchNo: s.batchNo, Walk: s.walk.no, Phase: st.phase, Ordinal: st.ordinal, Before: st.pos}
 	s.batchNo++
 	return o
+}
+
+// batchOpens claims the pages of steps, in their order.
+func (s *session) batchOpens(steps []step) []harvest.BatchOpen {
+	out := make([]harvest.BatchOpen, len(steps))
+	for i, st := range steps {
+		out[i] = s.batchOpen(st)
+	}
+	return out
 }
 
 // open claims the page of st in a transaction of its own.
@@ -82,12 +101,28 @@ type reply struct {
 	refused refusals
 }
 
-// walkFrom asks for and commits pages from st on, until the slice is done. Two pages
-// overlap: the next one is asked for while the one in hand is made durable.
+// askedPage is a page that was asked for and is not stored yet.
+type askedPage struct {
+	step
+	replied <-chan reply
+	giveUp  context.CancelCauseFunc
+}
+
+// walkFrom asks for and commits pages from st on, until the slice is done. Pages are
+// committed in their order, one at a time; the one that follows is asked for while the
+// one in hand is made durable.
 //
 //	page 1   ask ---- build, commit ----.
 //	page 2                        ask --'-- build, commit ----.
 //	page 3                                              ask --'-- ...
+//
+// Where the source says so several pages of details are asked for side by side. One that
+// has come and is not stored counts as one of them: a store that is slow holds back what
+// is asked for.
+//
+//	page 4   ask ----'-- build, commit ----.
+//	page 5   ask ----------'               '-- build, commit ----.
+//	page 6                             ask --'                   '-- ...
 func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) {
 	if st.opened == nil {
 		st, err = s.open(ctx, st)
@@ -95,16 +130,18 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, err
 		}
 	}
-	pending := s.ask(ctx, st)
+	ahead := []askedPage{s.ask(ctx, st)}
 	releasePage := func() {} // gives back the memory of the page in hand
 	defer func() {
 		releasePage()
-		s.releaseWhenReplied(pending)
+		err = s.giveUpBeside(err, ahead)
 	}()
 	for {
+		page := ahead[0]
+		ahead = ahead[1:]
+		st = page.step
 		s.inHand = st.opened
-		r := <-pending
-		pending = nil
+		r := <-page.replied
 		if r.ans.Done != nil {
 			releasePage = r.ans.Done
 		}
@@ -120,27 +157,29 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		if err != nil {
 			return false, s.failed(st, r, b.Evidence, err)
 		}
-		var open *harvest.BatchOpen
-		askAhead := func(harvest.Committed) {}
 		s.noteCost(r.ans)
 		halt := s.whyHalt()
 		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
 			halt = s.adviseCut(&b)
 		}
-		if following != nil && halt == nil {
-			o := s.batchOpen(*following)
-			open = &o
-			askAhead = func(c harvest.Committed) {
-				following.opened = c.Next
-				pending = s.ask(ctx, *following)
+		var steps []step
+		if halt == nil {
+			steps = s.stepsToAsk(following, ahead)
+		}
+		var next []askedPage
+		askNext := func(c harvest.Committed) {
+			for i := range steps {
+				steps[i].opened = &c.Next[i]
+				next = append(next, s.ask(ctx, steps[i]))
 			}
 		}
 		begun := time.Now()
 		commit := r.span.Child(trace.Commit)
-		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, askAhead)
+		c, err := s.e.store.CommitBatch(ctx, s.job, b, s.batchOpens(steps), askNext)
 		commit.Fail(err)
 		commit.End()
 		if err != nil {
+			s.forget(next) // they are not claimed, or nobody knows whether they are
 			return false, s.failed(st, r, b.Evidence, err)
 		}
 		s.lease.noteRenewal(begun)
@@ -148,28 +187,50 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		took := time.Since(r.begun)
 		b.Records = nil // they point into the memory that is given back
 		b.Quarantined = nil
-		endPageSpan(r.span, c, open != nil)
+		endPageSpan(r.span, c, len(ahead)+len(next) > 0)
 		r = reply{}
 		releasePage()
 		s.reportCommitted(b, c, took)
 		if st.phase == harvest.PhaseSearch {
 			s.walk.committed(st.ordinal, b.After)
 		}
+		for i := range next {
+			next[i].opened.ID = c.Next[i].ID // if the transaction ran again, that of its last try
+		}
+		ahead = append(ahead, next...)
 		switch {
 		case c.Done:
 			return true, nil
 		case following == nil:
 			return false, s.unconfirmed()
-		case pending == nil:
+		case len(ahead) == 0:
 			return false, halt
 		}
-		following.opened.ID = c.Next.ID // if the transaction ran again, that of its last try
-		st = *following
 	}
 }
 
+// stepsToAsk are the steps to ask for once the page in hand is stored, from following
+// on, the step after it. Those of ahead are asked for already.
+func (s *session) stepsToAsk(following *step, ahead []askedPage) []step {
+	if len(ahead) > 0 {
+		following = s.detailStepAfter(ahead[len(ahead)-1].step)
+	}
+	if following == nil {
+		return nil
+	}
+	if following.phase == harvest.PhaseSearch {
+		return []step{*following}
+	}
+	var out []step
+	for following != nil && len(ahead)+len(out) < max(1, s.spec.Batching.Parallel) {
+		out = append(out, *following)
+		following = s.detailStepAfter(*following)
+	}
+	return out
+}
+
 // failed is the error of a page that is not stored, with what was asked and what came.
-func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) error {
+func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) *harvest.FailedPage {
 	if e.Sent > 0 {
 		s.e.observe(Event{Kind: PageFailed, Job: s.job, Traffic: traffic(e)})
 	}
@@ -182,27 +243,52 @@ func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) erro
 	return &harvest.FailedPage{Batch: st.opened.ID, Asked: asked, Evidence: e, Cause: cause}
 }
 
-// releaseWhenReplied gives back the memory of a page that was asked for and that nobody
-// waits for any more, as soon as it comes.
-func (s *session) releaseWhenReplied(pending chan reply) {
-	if pending == nil {
-		return
+// errBeside is why a page is given up that nothing is wrong with.
+var errBeside = errors.New("a page before it was not stored")
+
+// giveUpBeside gives up the pages that were asked for beside one that is not stored. It
+// returns the error of that page with what was asked for them: whoever goes on begins
+// with that page, and asks for these again.
+func (s *session) giveUpBeside(why error, pages []askedPage) error {
+	if len(pages) == 0 {
+		return why
 	}
-	s.asking.Go(func() {
-		r := <-pending
-		r.span.End()
-		if r.ans.Done != nil {
-			r.ans.Done()
+	var beside []harvest.FailedPage
+	for i, r := range s.forget(pages) {
+		beside = append(beside, *s.failed(pages[i].step, r, evidence(r.ans), errBeside))
+	}
+	page := harvest.FailedPageOf(why)
+	if page != nil {
+		page.Beside = beside
+	}
+	return why
+}
+
+// forget ends the requests for pages that nobody waits for any more, and gives back the
+// memory of those that have come. It returns what came of each.
+func (s *session) forget(pages []askedPage) []reply {
+	for _, p := range pages {
+		p.giveUp(errBeside)
+	}
+	replies := make([]reply, len(pages))
+	for i, p := range pages {
+		replies[i] = <-p.replied
+		replies[i].span.End()
+		if free := replies[i].ans.Done; free != nil {
+			free()
 		}
-	})
+	}
+	return replies
 }
 
 // ask sends the request for st beside whatever goes on here.
-func (s *session) ask(ctx context.Context, st step) chan reply {
-	out := make(chan reply, 1)
+func (s *session) ask(ctx context.Context, st step) askedPage {
+	replied := make(chan reply, 1)
 	begun := time.Now()
+	ctx, giveUp := context.WithCancelCause(ctx)
 	ctx, span := s.beginPageSpan(ctx, st)
-	s.asking.Go(func() {
+	go func() {
+		defer giveUp(nil)
 		var r reply
 		if st.phase == harvest.PhaseDetail {
 			r = s.askDetails(ctx, st)
@@ -211,9 +297,9 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 		}
 		r.begun = begun
 		r.span = span
-		out <- r
-	})
-	return out
+		replied <- r
+	}()
+	return askedPage{step: st, replied: replied, giveUp: giveUp}
 }
 
 // askUpstream asks the upstream while the lease can be trusted. Every request of a run

@@ -23,11 +23,11 @@ type Store interface {
 	MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error)
 	// OpenBatch claims a page before it is asked for.
 	OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error)
-	// CommitBatch stores a page and claims the next one with it, if that is given.
+	// CommitBatch stores a page and claims with it those that are asked for next.
 	// ready is called when all but the commit itself is done, and only once however
 	// often the transaction is tried.
 	CommitBatch(
-		ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed),
+		ctx context.Context, j harvest.Job, b harvest.Batch, next []harvest.BatchOpen, ready func(harvest.Committed),
 	) (harvest.Committed, error)
 	// NewWalk begins the slice again; walks counts the walks that failed since
 	// the task was queued, the one before included if it did. page is the one at

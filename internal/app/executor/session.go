@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -33,15 +32,13 @@ type session struct {
 
 	lease   *leaseKeeper
 	walk    walk
-	details details
+	details *details
 	effort  effort
 
 	run     harvest.RunID
 	batchNo int // of the next page
-	// inHand is the page that is asked for or was last; nil before the first.
+	// inHand is the page that is waited for or was last; nil before the first.
 	inHand *harvest.OpenedBatch
-	// asking are the requests in flight.
-	asking sync.WaitGroup
 }
 
 // effort is what a run measures itself by.
@@ -89,7 +86,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		return s.endRun(work, err)
 	}
 	s.walk = resumeWalk(res, s.spec.TwoPhase())
-	s.details = details{takes: s.spec.Detail.Takes(), lasting: res.Spent >= lastingRuns}
+	s.details = newDetails(s.spec.Detail, res)
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
@@ -99,7 +96,6 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	lost := context.Cause(ctx)
 	cancel(nil)
 	<-renewing
-	s.asking.Wait()
 	if err == nil || errors.Is(err, errDone) {
 		return nil
 	}

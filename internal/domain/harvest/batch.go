@@ -149,6 +149,8 @@ type FailedPage struct {
 	Asked    bool
 	Evidence Evidence
 	Cause    error
+	// Beside are the pages that were asked for beside it and are given up with it.
+	Beside []FailedPage
 }
 
 func (p *FailedPage) Error() string { return p.Cause.Error() }
@@ -221,8 +223,8 @@ func (c Counts) Items() int64 {
 // Committed is what a commit did.
 type Committed struct {
 	Counts Counts
-	// Next is the page opened together with this commit, if one was asked for.
-	Next *OpenedBatch
+	// Next are the pages opened together with this commit, in the order that was given.
+	Next []OpenedBatch
 	// Done reports that the slice is proven complete; Watermark is then the
 	// cursor's value, moved or not.
 	Done      bool

@@ -26,6 +26,7 @@ const (
 	CodeAbandoned  Code = "abandoned"
 	CodeUnknown    Code = "outcome_unknown"
 	CodeUnasked    Code = "not asked" // with a space since it was first stored
+	CodeBeside     Code = "asked_beside"
 )
 
 // Codes of the way to a source; [Meanings] says what each means.
@@ -250,6 +251,10 @@ var groups = []group{
 		{
 			CodeUnasked, "The page was begun and given back before a request had gone out for it.",
 			"asks for it when the task is taken again.", "Nothing.",
+		},
+		{
+			CodeBeside, "The page was asked for beside one before it, which could not be stored.",
+			"stores nothing of it, and asks for it again after the one before it.", "Nothing here; the page before it says what happened.",
 		},
 	}},
 	{"the way there", []explained{

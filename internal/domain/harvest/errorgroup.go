@@ -50,7 +50,7 @@ func (s ErrorState) At(now, mutedUntil time.Time) ErrorState {
 // or is cut since that is wise, met none.
 func (c Code) IsFault() bool {
 	switch c {
-	case CodeHeld, CodeSourceHeld, CodeShutdown, CodeUnasked, CodeUnconfirmed:
+	case CodeHeld, CodeSourceHeld, CodeShutdown, CodeUnasked, CodeBeside, CodeUnconfirmed:
 		return false
 	}
 	return c != "" && !(Fault{Code: c}).Waits() && !CutAdvised(c)

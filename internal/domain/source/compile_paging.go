@@ -247,7 +247,7 @@ func (c *compiler) batching() {
 	case two && (b == nil || b.IDs < 1):
 		c.fail(path, "is required: endpoint %s is asked by ids", detail.Name)
 	case two:
-		c.spec.Batching = Batching{IDs: b.IDs}
+		c.spec.Batching = Batching{IDs: b.IDs, Parallel: b.Parallel}
 	case b != nil:
 		c.note("batching", "has no effect without a DETAIL endpoint")
 	}
@@ -255,6 +255,9 @@ func (c *compiler) batching() {
 		c.fail("batching.maxIdBatchSize", "%d is below zero", b.MaxIDs)
 	} else if b != nil && b.MaxIDs > 0 && b.IDs > b.MaxIDs {
 		c.fail(path, "%d is more than the provider takes in one request, which is %d (maxIdBatchSize)", b.IDs, b.MaxIDs)
+	}
+	if b := c.def.Batching; b != nil && (b.Parallel < 0 || b.Parallel > MostParallel) {
+		c.fail("batching.parallel", "%d must be from 1 to %d", b.Parallel, MostParallel)
 	}
 	if two && !c.used[UsageDetail].uses("ids") {
 		c.fail(join("endpoints", detail.Name), "a DETAIL endpoint needs ${join(ids, ',')} in a template")

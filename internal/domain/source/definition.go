@@ -161,7 +161,12 @@ type Batching struct {
 	// Param and Separator are in place of a template.
 	Param     string `yaml:"idsParam" json:"idsParam,omitempty" doc:"parameter of the DETAIL endpoint that takes the ids, in place of a template"`
 	Separator string `yaml:"idsSeparator" json:"idsSeparator,omitempty" doc:"what stands between two of them there; default a comma"`
+	// Parallel 0 means one.
+	Parallel int `yaml:"parallel" json:"parallel,omitzero" doc:"requests for details that a slice makes side by side, 16 at most, default 1; what came and is not stored yet counts, so that a slow store holds them back; limits of rate and concurrency hold as ever"`
 }
+
+// MostParallel is how many requests for details a slice makes side by side at most.
+const MostParallel = 16
 
 // Rate is the rate dimension: what the provider allows, and our share of it.
 type Rate struct {

@@ -19,6 +19,6 @@ func (s *Spec) FromKept() *Spec {
 	k.Detail = &items
 	k.Lookup = nil
 	k.Count = nil
-	k.Batching.IDs = keptIDs
+	k.Batching = Batching{IDs: keptIDs}
 	return &k
 }

@@ -95,6 +95,8 @@ func TestCompile_ProvidersMaximaAreKept(t *testing.T) {
 		}, "auth.pageSize: 101 is more than the provider gives per page, which is 100 (pagination.maxPageSize)"},
 		{"as many ids as it takes", func(d *source.Definition) { twoPhase(d); d.Batching.MaxIDs = 200 }, ""},
 		{"more ids", func(d *source.Definition) { twoPhase(d); d.Batching.MaxIDs = 199 }, "batching.idBatchSize: 200 is more than the provider takes in one request, which is 199 (maxIdBatchSize)"},
+		{"too many at once", func(d *source.Definition) { twoPhase(d); d.Batching.Parallel = 17 }, "batching.parallel: 17 must be from 1 to 16"},
+		{"fewer than none at once", func(d *source.Definition) { twoPhase(d); d.Batching.Parallel = -1 }, "batching.parallel: -1 must be from 1 to 16"},
 		{"no number of ids", func(d *source.Definition) { twoPhase(d); d.Batching.MaxIDs = -1 }, "batching.maxIdBatchSize: -1 is below zero"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -39,15 +39,15 @@ func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatc
 // CommitBatch stores a page: records, outbox, quarantine, bad ids and the
 // page's own line, in one transaction under the guard. If the page finishes the
 // slice, slice, task and run are closed and the cursor moves in that same
-// transaction. next, if given, is opened with it, saving a transaction.
+// transaction. The pages of next are opened with it, saving transactions.
 //
 // ready, if given, is called once when the guard has held and every statement
 // has taken effect, just before the commit is made durable: from then on the
-// next page may be asked for.
+// pages of next may be asked for.
 //
 // A crash anywhere in here leaves the page RUNNING and nothing of it stored.
 func (s *Store) CommitBatch(
-	ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed),
+	ctx context.Context, job harvest.Job, b harvest.Batch, next []harvest.BatchOpen, ready func(harvest.Committed),
 ) (harvest.Committed, error) {
 	l := job.Lease
 	kind := recordKind{job.Provenance, b.RecordType}
@@ -114,12 +114,12 @@ func (s *Store) CommitBatch(
 		if err := x.countQuarantined(job.Partition(), b, badIDs); err != nil {
 			return err
 		}
-		if next != nil {
-			o, err := x.openBatch(l, *next)
+		for _, open := range next {
+			o, err := x.openBatch(l, open)
 			if err != nil {
 				return err
 			}
-			out.Next = &o
+			out.Next = append(out.Next, o)
 		}
 		if ready != nil {
 			ready(out)

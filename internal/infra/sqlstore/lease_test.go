@@ -44,7 +44,7 @@ func writes() []write {
 			next.BatchNo = o.BatchNo + 1
 			next.Ordinal = o.Ordinal + 1
 			next.Before = b.After
-			_, err := st.CommitBatch(l.ctx(), j, b, &next, nil)
+			_, err := st.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, nil)
 			return err
 		}},
 		{"CommitBatch that finishes", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, o harvest.OpenedBatch) error {
@@ -320,7 +320,7 @@ func noProgress(l *Lab) {
 		}
 		o := l.Open(j, r)
 		next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: 2, Before: Page(o).After}
-		if _, err := l.Store.CommitBatch(l.ctx(), j, Page(o), &next, nil); err != nil {
+		if _, err := l.Store.CommitBatch(l.ctx(), j, Page(o), []harvest.BatchOpen{next}, nil); err != nil {
 			l.Fatal(err)
 		}
 		l.mark(j, r) // page 2 kills the process

@@ -160,7 +160,7 @@ func unknownPage(l *Lab) {
 			o := l.Open(j, r)
 			b := Page(o)
 			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: o.Ordinal + 1, Before: b.After}
-			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, nil); err != nil {
 				l.Fatal(err)
 			}
 		}, true},
@@ -219,7 +219,7 @@ func unknownPage(l *Lab) {
 			b.Asked = 2
 			b.End = harvest.EndTotal
 			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: 1}
-			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, nil); err != nil {
 				l.Fatal(err)
 			}
 		}, false},
@@ -395,6 +395,47 @@ func insertRace(l *Lab) {
 	l.MustVerify()
 }
 
+// pagesBeside: a commit opens as many pages as it is given, in their order, and a page that
+// fails is closed with those that were asked for beside it, each with what was asked for it.
+func pagesBeside(l *Lab) {
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	o := l.Open(j, r)
+	b := Page(o, Rec("a", hour(0), hour(9), "a"))
+	var next []harvest.BatchOpen
+	for no := 2; no <= 4; no++ {
+		next = append(next, harvest.BatchOpen{Run: o.Run, BatchNo: no, Walk: 1, Phase: harvest.PhaseDetail, Ordinal: no - 1, Before: harvest.Position{Offset: int64(no)}})
+	}
+	c, err := l.Store.CommitBatch(l.ctx(), j, b, next, nil)
+	if err != nil || len(c.Next) != 3 {
+		l.Fatalf("%+v, %v", c.Next, err)
+	}
+	for i, open := range c.Next {
+		if open.Ordinal != next[i].Ordinal || l.Int(`SELECT batch_no FROM ing_task_run_batch WHERE id=? AND status_code='RUNNING'`, open.ID) != int64(next[i].BatchNo) {
+			l.Errorf("page %d is opened as %+v", i, open)
+		}
+	}
+	page := &harvest.FailedPage{
+		Batch: c.Next[0].ID, Asked: true, Evidence: harvest.Evidence{Sent: 5, HTTPStatus: 503}, Cause: errors.New("no answer"),
+		Beside: []harvest.FailedPage{
+			{Batch: c.Next[1].ID, Asked: true, Evidence: harvest.Evidence{Sent: 1}, Cause: errors.New("given up")},
+			{Batch: c.Next[2].ID, Cause: errors.New("given up")},
+		},
+	}
+	l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Spent, Code: "http_503", Page: page})
+	for i, want := range []struct {
+		state, code, text string
+		sent              int64
+	}{{"FAILED", "http_503", "told here", 5}, {"FAILED", "asked_beside", "given up", 1}, {"SKIPPED", "asked_beside", "given up", 0}} {
+		got := l.Text(`SELECT CONCAT(status_code, ' ', error_code, ' ', error) FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID)
+		if got != want.state+" "+want.code+" "+want.text || l.Int(`SELECT sent FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID) != want.sent {
+			l.Errorf("page %d is closed as %q, want %+v", i, got, want)
+		}
+	}
+	l.MustVerify()
+}
+
 // readyOnce: the callback comes once, after every statement and before the
 // commit, however often the transaction runs.
 func readyOnce(l *Lab) {
@@ -410,9 +451,9 @@ func readyOnce(l *Lab) {
 	b := Page(o, Rec("a", hour(0), hour(9), "a"))
 	next := harvest.BatchOpen{Run: o.Run, BatchNo: 2, Walk: 1, Phase: harvest.PhaseSearch, Ordinal: 2, Before: b.After}
 	points = nil
-	c, err := st.CommitBatch(l.ctx(), j, b, &next, func(c harvest.Committed) {
+	c, err := st.CommitBatch(l.ctx(), j, b, []harvest.BatchOpen{next}, func(c harvest.Committed) {
 		calls++
-		if c.Next == nil || c.Next.Ordinal != 2 || c.Counts.Inserted != 1 {
+		if len(c.Next) != 1 || c.Next[0].Ordinal != 2 || c.Counts.Inserted != 1 {
 			l.Errorf("ready with %+v", c)
 		}
 		if p := points[len(points)-1]; !strings.HasPrefix(p, "after INSERT INTO ing_task_run_batch") {
@@ -425,13 +466,13 @@ func readyOnce(l *Lab) {
 	if got := points[len(points)-2:]; got[0] != "before commit" || got[1] != "after commit" {
 		l.Errorf("ended with %q", got)
 	}
-	if n := l.Int(`SELECT id FROM ing_task_run_batch WHERE status_code='RUNNING'`); n != int64(c.Next.ID) {
-		l.Errorf("next is %d, told %d", n, c.Next.ID)
+	if n := l.Int(`SELECT id FROM ing_task_run_batch WHERE status_code='RUNNING'`); n != int64(c.Next[0].ID) {
+		l.Errorf("next is %d, told %d", n, c.Next[0].ID)
 	}
 	// Under a lost lease it never comes.
 	l.Expire(j.Lease.Task)
 	l.LeaseOne()
-	if _, err := st.CommitBatch(l.ctx(), j, Page(*c.Next), nil, func(harvest.Committed) { l.Error("ready under a lost lease") }); !errors.Is(err, harvest.ErrLeaseLost) {
+	if _, err := st.CommitBatch(l.ctx(), j, Page(c.Next[0]), nil, func(harvest.Committed) { l.Error("ready under a lost lease") }); !errors.Is(err, harvest.ErrLeaseLost) {
 		l.Errorf("got %v", err)
 	}
 }

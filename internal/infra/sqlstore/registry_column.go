@@ -71,7 +71,7 @@ var columnOf = map[source.Dimension]map[string]string{
 		"maxOpen": "max_open_slices", "pages": "pages_per_slice", "perDay": "records_per_day",
 		"mode": "window_mode_code", "offset": "offset_type_code",
 	},
-	source.DimBatching: {"idsParam": "ids_param_name", "idsSeparator": "ids_join_delimiter"},
+	source.DimBatching: {"idsParam": "ids_param_name", "idsSeparator": "ids_join_delimiter", "parallel": "max_parallel_requests"},
 	source.DimPagination: {
 		"type": "pagination_mode_code", "pageSize": "page_size_value", "firstPage": "start_page_number",
 		"total": "total_code", "order": "sort_order", "end": "end_proofs",

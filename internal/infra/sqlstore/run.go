@@ -207,11 +207,18 @@ func (s *Store) NewWalk(
 }
 
 // closeBatches closes the pages that are open under a lease; there may be none. page
-// is the one in hand, if it is known what was asked for it and what came.
+// is the one in hand, if it is known what was asked for it and what came, with those
+// that were asked for beside it.
 func (x *tx) closeBatches(l harvest.Lease, page *harvest.FailedPage, code harvest.Code, detail string) error {
 	if page != nil {
 		if err := x.closeFailed(l, page, code, detail); err != nil {
 			return fmt.Errorf("close page %d: %w", page.Batch, err)
+		}
+		for i := range page.Beside {
+			beside := &page.Beside[i]
+			if err := x.closeFailed(l, beside, harvest.CodeBeside, beside.Error()); err != nil {
+				return fmt.Errorf("close page %d, asked for beside %d: %w", beside.Batch, page.Batch, err)
+			}
 		}
 	}
 	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=?

@@ -1061,6 +1061,7 @@ CREATE TABLE `reg_prov_batching_cfg` (
   `ids_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `ids_join_delimiter` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `max_id_batch_size` bigint DEFAULT NULL,
+  `max_parallel_requests` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_batching_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_batching_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

@@ -1015,7 +1015,7 @@ CREATE TABLE "reg_prov_batching_cfg" (
   created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   ids_param_name TEXT,
-  ids_join_delimiter TEXT, max_id_batch_size INTEGER,
+  ids_join_delimiter TEXT, max_id_batch_size INTEGER, max_parallel_requests INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

@@ -63,6 +63,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R74_KeyHealthIsRuntimeState", keyHealth},
 		{"R81_BoundAtFirstSight", boundAtFirstSight},
 		{"R71_DeletedKeysAndEndpointsByNumber", deletedKeys},
+		{"R71_PagesBesideOneAnother", pagesBeside},
 		{"R72_WhatIsHeldIsNotReady", endpointHeldInStatus},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
