@@ -24,6 +24,7 @@ const (
 	pickers      = 8
 	pageRecords  = 1000
 	idleShare    = 0.01 // of a core, for an executor that finds nothing twice a second
+	fromMemory   = 0.99 // of the pages that a server reads, those that its buffer pool has
 )
 
 // leases are what it took to lease tasks from a queue of some length.
@@ -40,6 +41,9 @@ type leases struct {
 	// records.
 	Pick spread `json:"pick_ms"`
 	Page spread `json:"page_ms"`
+	// FromMemory is the part of the pages that the server read, for all of this, which its
+	// buffer pool had; 0 where there is no server.
+	FromMemory float64 `json:"from_memory,omitempty"`
 }
 
 // spread is how long something took, in milliseconds.
@@ -88,13 +92,48 @@ func queueUnderTest(ctx context.Context, j job, m *meter) (f figures, err error)
 			_, err := db.ExecContext(ctx, `UPDATE ing_task SET status_code='SUCCEEDED' WHERE status_code='DISPATCHED'`)
 			return err
 		}
+		before, err := poolOf(ctx, db, kind)
+		if err != nil {
+			return f, err
+		}
 		if err := l.measure(ctx, store, dsn, done); err != nil {
 			return f, err
 		}
+		after, err := poolOf(ctx, db, kind)
+		if err != nil {
+			return f, err
+		}
+		l.FromMemory = after.since(before)
 		f.Leases = append(f.Leases, l)
 		f.Records = int64(queued)
 	}
 	return f, m.stop(&f)
+}
+
+// pool is what a server's buffer pool has counted: pages that were asked of it, and those
+// it had to read.
+type pool struct{ asked, read float64 }
+
+// poolOf reads the counters of a server; SQLite has none.
+func poolOf(ctx context.Context, db *sql.DB, kind string) (p pool, err error) {
+	if kind == "sqlite" {
+		return p, nil
+	}
+	for name, into := range map[string]*float64{"Innodb_buffer_pool_read_requests": &p.asked, "Innodb_buffer_pool_reads": &p.read} {
+		var same string
+		if err := db.QueryRowContext(ctx, `SHOW GLOBAL STATUS LIKE '`+name+`'`).Scan(&same, into); err != nil {
+			return p, fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	return p, nil
+}
+
+// since is the part of the pages asked for since then that were in memory.
+func (p pool) since(then pool) float64 {
+	if p.asked == then.asked {
+		return 0
+	}
+	return 1 - (p.read-then.read)/(p.asked-then.asked)
 }
 
 // fill plans hours of a source.
@@ -306,6 +345,9 @@ func (f *figures) judgeQueue(where string, verdict func(ok bool, format string, 
 	perHundred := long.Page.Mean * 100 / pageRecords
 	verdict(perHundred < commitWithin, "%s, the commit of a page of %d records: %.1f ms in the mean for each hundred (under %d ms), P95 %.0f ms for the page",
 		where, pageRecords, perHundred, commitWithin, long.Page.P95)
+	if long.FromMemory > 0 {
+		verdict(long.FromMemory > fromMemory, "%s, pages in the buffer pool of those read: %.2f %% (over %.0f %%)", where, 100*long.FromMemory, 100*fromMemory)
+	}
 	share := long.Idle.P50 / 500
 	verdict(share < idleShare, "%s, an idle executor looks for %.2f ms twice a second: at most %.2f %% of a core (under %.0f %%)", where, long.Idle.P50, 100*share, 100*idleShare)
 }
