@@ -71,8 +71,9 @@ func (c *cli) instance() control.Instance {
 		"db-wait": limits.Wait.String(), "db-slow": limits.Write.String(),
 		"db": withoutPassword(cmp.Or(c.db, node.DefaultDB())), "sources": c.packs,
 		"lease": c.lease.String(), "instances": fmt.Sprint(c.instances), "log-format": c.logFormat,
-		"apply-packs": strconv.FormatBool(!c.leavesPacks),
-		"archive":     c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,
+		"registry-cache": cmp.Or(c.registryCache, node.DefaultRegistryCache).String(),
+		"apply-packs":    strconv.FormatBool(!c.leavesPacks),
+		"archive":        c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,
 	}
 	if c.events != "" {
 		value["events"] = "not shown, since it may hold a password; patra outbox target list has the targets"

@@ -53,6 +53,12 @@ func TestDoctor_OfWhatIsThere(t *testing.T) {
 	if from["db"] != "--db" || from["contact"] != "PATRA_CONTACT" || from["lease"] != "default" || strings.Contains(out, "jane@") {
 		t.Errorf("%v in %s", from, out)
 	}
+	if from["registry-cache"] != "default" || value["registry-cache"] != "2s" {
+		t.Errorf("how long descriptions are kept is told as %q from %s", value["registry-cache"], from["registry-cache"])
+	}
+	if _, out, _ := patra(t, "doctor", "--db", db, "--registry-cache", "5s"); !strings.Contains(out, "registry-cache: 5s (--registry-cache)") {
+		t.Errorf("how long descriptions are kept is not told in %s", out)
+	}
 	absent := "sqlite:" + filepath.Join(t.TempDir(), "none.db")
 	code, out, _ = patra(t, "doctor", "--db", absent)
 	if code != exitFailed || !strings.Contains(out, "1 failed") || !strings.Contains(out, "not looked at: see store") {

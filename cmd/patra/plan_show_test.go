@@ -47,3 +47,36 @@ func TestPlanShow_NamesTheParts(t *testing.T) {
 	shown := fmt.Sprint(d.object(0, "plan", "show", "1"), d.object(0, "coverage", "mini"), d.object(0, "plan", "gaps", "mini"))
 	says(t, shown, "range:bucket 3 of 4", "parts:4 ranges:[bucket 2 of 4]", "range:bucket 2 of 4 reason:no")
 }
+
+// TestR67_WhatThePlannerRemarkedIsShown: plan show has what the planner remarked (how large
+// the plan was taken to be, what it does without, what it may cost) and of each slice how
+// many requests were expected and could go out; a move of the cursor has all that made it.
+func TestR67_WhatThePlannerRemarkedIsShown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
+	d.must(0, "plan", "create", "mini")
+	shown := d.object(0, "plan", "show", "1")
+	list := shown["slice_list"].([]any)
+	remarks, _ := shown["remarks"].(map[string]any)
+	_, lacks := remarks["degradation"].([]any)
+	budget, _ := remarks["budget"].(map[string]any)
+	if remarks["sliceCount"] != float64(len(list)) || remarks["totalEstimated"].(float64) <= 0 || !lacks || budget["maxRequests"] == nil || budget["qps"] == nil {
+		t.Errorf("remarks %v", remarks)
+	}
+	for _, s := range list {
+		hints, _ := s.(map[string]any)["hints"].(map[string]any)
+		for _, key := range []string{"expectedRecords", "expectedRequests", "budgetHint"} {
+			if n, _ := hints[key].(float64); n <= 0 {
+				t.Errorf("no %s in %v", key, s)
+			}
+		}
+	}
+	d.must(0, "harvest", "mini")
+	moves := d.object(0, "cursor", "events", "1")["events"].([]any)
+	last := moves[0].(map[string]any)
+	for _, key := range []string{"schedule_instance", "plan", "slice", "task", "run", "batch"} {
+		if n, _ := last[key].(float64); n <= 0 {
+			t.Errorf("no %s in %v", key, last)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/bus"
@@ -79,6 +80,9 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// DefaultRegistryCache is for how long a description is not looked at again unless told.
+const DefaultRegistryCache = registry.DefaultCache
 
 // DefaultDB is the embedded store in the user's data directory.
 func DefaultDB() string { return sqlstore.DefaultDSN() }

@@ -34,15 +34,17 @@ type CursorRow struct {
 
 // CursorEvent is a move of a cursor.
 type CursorEvent struct {
-	ID       int64           `json:"id"`
-	Kind     string          `json:"kind"`
-	Prev     string          `json:"prev,omitempty"`
-	New      string          `json:"new"`
-	Observed string          `json:"observed_max,omitempty"`
-	Plan     harvest.PlanID  `json:"plan,omitzero"`
-	Slice    harvest.SliceID `json:"slice,omitzero"`
-	Run      harvest.RunID   `json:"run,omitzero"`
-	Batch    harvest.BatchID `json:"batch,omitzero"`
+	ID       int64              `json:"id"`
+	Kind     string             `json:"kind"`
+	Prev     string             `json:"prev,omitempty"`
+	New      string             `json:"new"`
+	Observed string             `json:"observed_max,omitempty"`
+	Instance harvest.InstanceID `json:"schedule_instance,omitzero"`
+	Plan     harvest.PlanID     `json:"plan,omitzero"`
+	Slice    harvest.SliceID    `json:"slice,omitzero"`
+	Task     harvest.TaskID     `json:"task,omitzero"`
+	Run      harvest.RunID      `json:"run,omitzero"`
+	Batch    harvest.BatchID    `json:"batch,omitzero"`
 	// Reason is why it moved: the operation that proved what it passed, or GAP_ACCEPTED,
 	// CANCELLED, RESLICED (a slice was cut whose beginning had been proven), ARCHIVED
 	// (the moves before were moved to a file). Moves of older versions have none.

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -181,6 +183,9 @@ type SliceRow struct {
 	To       harvest.Mark `json:"to"`
 	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
 	Range string `json:"range,omitempty"`
+	// Hints are what was known when it was cut: records and requests that it is expected to
+	// take, how many requests could go out then (budgetHint), by what was estimated.
+	Hints *harvest.SliceHints `json:"hints,omitempty"`
 	// Spec is how it is cut, as it is stored.
 	Spec   string            `json:"-"`
 	Task   harvest.TaskState `json:"task,omitempty"`
@@ -297,6 +302,9 @@ type PlanView struct {
 	Estimate *PlanEstimate `json:"estimate,omitempty"`
 	// Pacing is absent if its trigger said nothing of how it is worked on.
 	Pacing *PlanPacing `json:"pacing,omitempty"`
+	// Remarks are what the planner left with it: how large it was taken to be, what it does
+	// without, what it may cost; absent for one of an older version.
+	Remarks json.RawMessage `json:"remarks,omitempty"`
 }
 
 // Plan shows a plan with its slices behind one, as many as limit says.
@@ -325,6 +333,10 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 		return out, err
 	}
 	out.Pacing = pacingOf(paced)
+	out.Remarks, err = c.planRemarks(ctx, id)
+	if err != nil {
+		return out, err
+	}
 	b, err := c.barriers(ctx)
 	if err != nil {
 		return out, err
@@ -332,6 +344,19 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 	b.explainPlan(ctx, &out.Plan)
 	out.Progress, err = b.progress(ctx, out)
 	return out, err
+}
+
+// planRemarks are what the planner left with a plan, nil if it is nothing.
+func (c *Control) planRemarks(ctx context.Context, id harvest.PlanID) (json.RawMessage, error) {
+	stored, err := c.store.PlanRemarks(ctx, id)
+	if err != nil || len(stored) == 0 {
+		return nil, err
+	}
+	clean, err := c.cleanJSON(stored)
+	if err != nil {
+		return nil, fmt.Errorf("remarks on plan %d: %w", id, err)
+	}
+	return clean, nil
 }
 
 // progress tells how far a plan has come and when it ends at the pace of now.

@@ -68,6 +68,8 @@ type PlanStore interface {
 	PlanOfKey(ctx context.Context, key string) (harvest.PlanID, error)
 	// Plans lists plans, the newest first.
 	Plans(ctx context.Context, q PlanQuery, limit int) ([]PlanRow, error)
+	// PlanRemarks are what the planner left with a plan, as they are stored; nil if nothing.
+	PlanRemarks(ctx context.Context, id harvest.PlanID) ([]byte, error)
 	// PlanPacing is what the trigger of a plan said of how it is worked on.
 	PlanPacing(ctx context.Context, id harvest.PlanID) (harvest.Pacing, error)
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)

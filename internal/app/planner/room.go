@@ -132,11 +132,14 @@ func (pl *planning) requestsFor(s harvest.SliceSpec) int64 {
 }
 
 // expectRequests writes into slices how many requests each of them takes, and how many
-// could go out when they were planned.
+// could go out when they were planned; beside it, in which order pages are declared to come.
 func (pl *planning) expectRequests(specs []harvest.SliceSpec, r room) {
 	for _, s := range specs {
 		s.Hints.ExpectedRequests = pl.requestsFor(s)
 		s.Hints.BudgetHint = r.hint
+		if pl.t.Operation != harvest.Update {
+			s.Hints.Order = pl.spec.Paging.Order
+		}
 	}
 }
 

@@ -169,10 +169,10 @@ type cached struct {
 }
 
 const (
-	// defaultCache is how long a reading is good for unless told: long enough for a
+	// DefaultCache is how long a reading is good for unless told: long enough for a
 	// burst of compiles, short enough that a switch is felt at once. Then it is asked
 	// whether anything was changed, which is one statement in place of one for each dimension.
-	defaultCache = 2 * time.Second
+	DefaultCache = 2 * time.Second
 	// readAgain is when everything is read again all the same: somebody may have
 	// changed rows without saying so.
 	readAgain = time.Minute
@@ -184,7 +184,7 @@ const (
 func New(store Store, packs Packs, vars map[string]string, deep func(*source.Spec) source.Violations, log *slog.Logger) *Registry {
 	return &Registry{
 		store: store, packs: packs, vars: vars, deep: deep, log: log.With("component", "registry"),
-		cacheFor: defaultCache, cache: map[string]cached{}, noted: map[string]bool{},
+		cacheFor: DefaultCache, cache: map[string]cached{}, noted: map[string]bool{},
 	}
 }
 

@@ -352,6 +352,9 @@ func (r Recut) child(p Part, size int) SliceSpec {
 	w := p.Window()
 	c.Window.From = w.From
 	c.Window.To = w.To
+	if c.Window != (WindowSpec{}) {
+		c.Window.Timezone = boundsZone
+	}
 	c.Range, c.Cursor = p.Range, nil
 	if !p.Range.Whole() && (c.Strategy == StrategyTime || c.Strategy == StrategyVolume) {
 		c.Strategy = StrategyHybrid
@@ -359,9 +362,9 @@ func (r Recut) child(p Part, size int) SliceSpec {
 	if size != r.Paging.Size {
 		c.PageSize = size
 	}
-	h := SliceHints{ExpectedPageSize: size}
+	h := SliceHints{ExpectedPageSize: size, Timezone: hintedZone(r.Slice.zone())}
 	if old := r.Slice.Hints; old != nil {
-		h.SafetyLagSec, h.Explore = old.SafetyLagSec, old.Explore
+		h.SafetyLagSec, h.Explore, h.Order = old.SafetyLagSec, old.Explore, old.Order
 		if w.From.Equal(r.Slice.Window.From) { // late records lie before the whole, not between its parts
 			h.OverlapSec = old.OverlapSec
 		}

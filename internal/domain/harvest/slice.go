@@ -24,7 +24,8 @@ type SliceSpec struct {
 }
 
 // WindowSpec is the time boundary of a slice. Bounds are nominal: an overlap
-// widens only the request (R10).
+// widens only the request (R10). Timezone is that of the bounds, always UTC; in slices
+// of older versions it is the source's, which stands in the hints now (R77).
 type WindowSpec struct {
 	From      time.Time `json:"from"`
 	To        time.Time `json:"to"`
@@ -33,14 +34,25 @@ type WindowSpec struct {
 	Precision Precision `json:"precision"`
 }
 
+// boundsZone is the zone of the bounds of a slice.
+const boundsZone = "UTC"
+
+// zone is the name of the zone by which the slice was cut.
+func (s SliceSpec) zone() string {
+	if s.Hints != nil && s.Hints.Timezone != "" {
+		return s.Hints.Timezone
+	}
+	return s.Window.Timezone
+}
+
 // calendar is that by which the window was cut, in UTC where its zone is not known
 // here.
-func (w WindowSpec) calendar() Calendar {
-	zone, err := time.LoadLocation(w.Timezone)
+func (s SliceSpec) calendar() Calendar {
+	zone, err := time.LoadLocation(s.zone())
 	if err != nil {
 		zone = time.UTC
 	}
-	return Calendar{Precision: w.Precision, Zone: zone}
+	return Calendar{Precision: s.Window.Precision, Zone: zone}
 }
 
 // Boundary is always CLOSED/OPEN (C8).
@@ -165,6 +177,10 @@ type SliceHints struct {
 	SafetyLagSec     int        `json:"safetyLagSec,omitzero"`
 	OverlapSec       int        `json:"overlapSec,omitzero"`
 	Explore          bool       `json:"explore,omitzero"`
+	// Order is the one that the source declares of its pages, Timezone the zone of its days,
+	// by which the window was cut; neither if it is not known.
+	Order    string `json:"order,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
 }
 
 // Span is the stretch of its cursor's axis that the slice answers for. Slices by
@@ -273,6 +289,9 @@ func (w WindowSpec) check() error {
 	if w.Boundary != halfOpen {
 		errs = append(errs, fmt.Errorf("boundary %v is not CLOSED/OPEN", w.Boundary))
 	}
+	if w.Timezone != boundsZone {
+		errs = append(errs, fmt.Errorf("bounds are told in %q and not in %s", w.Timezone, boundsZone))
+	}
 	if !w.Precision.Valid() {
 		errs = append(errs, fmt.Errorf("precision %q is not known", w.Precision))
 	}
@@ -294,6 +313,14 @@ func (r Range) check() error {
 	return errors.Join(errs...)
 }
 
+// hintedZone is a zone as it is hinted at: not where it is that of the bounds.
+func hintedZone(name string) string {
+	if name == boundsZone {
+		return ""
+	}
+	return name
+}
+
 // NewSliceSpec is a slice over the part p of a calendar.
 func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Duration) SliceSpec {
 	w := p.Window()
@@ -302,7 +329,7 @@ func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Dur
 		Window: WindowSpec{
 			From: w.From, To: w.To,
 			Boundary:  halfOpen,
-			Timezone:  c.zone().String(),
+			Timezone:  boundsZone,
 			Precision: c.Precision,
 		},
 		Range: p.Range,
@@ -310,6 +337,7 @@ func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Dur
 			ExpectedPageSize: pageSize,
 			ExpectedRecords:  expected,
 			SafetyLagSec:     int(lag / time.Second),
+			Timezone:         hintedZone(c.zone().String()),
 		},
 	}
 	if !p.Range.Whole() {

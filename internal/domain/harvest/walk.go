@@ -84,7 +84,7 @@ type Paging struct {
 func (p Paging) Of(s SliceSpec) Paging {
 	p.Size = cmp.Or(s.PageSize, p.Size)
 	if p.NewestFirst {
-		p.Calendar = s.Window.calendar()
+		p.Calendar = s.calendar()
 		p.Window = p.Calendar.Grains(s.RequestWindow())
 	}
 	if s.Range.Key != RangePage || s.Range.Whole() {

@@ -69,7 +69,7 @@ func (s *Spec) Within(b harvest.Bounds) (*Spec, error) {
 	}
 	if b.Rate > 0 || b.Concurrency > 0 {
 		out.Bound = &PlanBound{QPS: b.Rate, Concurrency: b.Concurrency}
-		out.Version = SpecVersion
+		out.Version = max(out.Version, specBounds)
 	}
 	return &out, nil
 }

@@ -164,6 +164,9 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 		return nil, c.warn, c.bad
 	}
 	if c.spec.HTTP.TLS != nil || c.spec.Paging.Type == harvest.PageKeyset {
+		c.spec.Version = specBounds
+	}
+	if c.spec.Paging.NewestFirst && c.spec.Window.Zone != "" && c.spec.Window.Zone != time.UTC.String() {
 		c.spec.Version = SpecVersion
 	}
 	return c.spec, c.warn, nil

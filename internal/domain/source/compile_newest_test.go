@@ -18,6 +18,30 @@ func sorted(d *source.Definition) {
 	d.Endpoints[0].Response.Token = ""
 }
 
+// TestR77_ZonesThatAreHintsWaitForAnExecutorThatKnowsThem: by its zone a list that is read
+// newest first is told to be past a window; an executor that looks for it with the bounds
+// leaves such a plan alone. All others read bounds only.
+func TestR77_ZonesThatAreHintsWaitForAnExecutorThatKnowsThem(t *testing.T) {
+	for _, c := range []struct {
+		zone   string
+		newest bool
+		want   bool
+	}{{"America/New_York", true, true}, {"UTC", true, false}, {"America/New_York", false, false}} {
+		d := def()
+		d.Zone = c.zone
+		if c.newest {
+			sorted(d)
+		}
+		spec, _, err := source.Compile(*d, source.Trigger{Operation: harvest.Harvest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waits := spec.Version == source.SpecVersion; waits != c.want {
+			t.Errorf("%+v has version %d", c, spec.Version)
+		}
+	}
+}
+
 // TestR75_WhatAListWithoutAFilterMaySay: what a source needs that is read newest first,
 // and what only one has that can be asked for a window.
 func TestR75_WhatAListWithoutAFilterMaySay(t *testing.T) {

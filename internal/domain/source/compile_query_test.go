@@ -82,7 +82,8 @@ func TestCompile_SendsKeysByName(t *testing.T) {
 // for the first but one. One that knows nothing of repeated values would send none of
 // them, and harvest more than was asked for; nor would one keep to a query that knows
 // nothing of the part that is decided here, or to a window one that would store all of a list,
-// or go on after a record one that knows no such place.
+// or go on after a record one that knows no such place, or tell days by the bounds of a
+// slice whose zone is a hint.
 func TestCompile_SnapshotsNeedAnExecutorThatKnowsTheirWords(t *testing.T) {
 	d := searchable(query.ParamMap{Name: "kind"}, query.ParamMap{Name: "fq", Repeat: true})
 	for _, text := range []string{"", `type:review`, `jo:a`, `jo:a jo:b`} {
@@ -91,7 +92,7 @@ func TestCompile_SnapshotsNeedAnExecutorThatKnowsTheirWords(t *testing.T) {
 			t.Errorf("%s: version %d, want 7 (%v)", text, spec.Version, err)
 		}
 	}
-	if source.SpecVersion != 8 {
+	if source.SpecVersion != 9 {
 		t.Errorf("this build runs snapshots up to %d", source.SpecVersion)
 	}
 }

@@ -27,7 +27,11 @@ import (
 //	7: lists that are read newest first, whatever the window is; windows of ids
 //	8: pages after the date and the id of a record; authorities of a source's own; bounds of a
 //	   plan's own
-const SpecVersion = 8
+//	9: slices whose zone is hinted at, which only lists that are read newest first are read by
+const SpecVersion = 9
+
+// specBounds is the first version that has the parts told under 8.
+const specBounds = 8
 
 // specPlain is the version of snapshots that have nothing of the newest form, so that older builds
 // can run them.

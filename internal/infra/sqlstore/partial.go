@@ -123,6 +123,15 @@ func (s *Store) PlanPacing(ctx context.Context, id harvest.PlanID) (harvest.Paci
 	return pacingIn(params)
 }
 
+// PlanRemarks are what the planner left with a plan, nil if nothing.
+func (s *Store) PlanRemarks(ctx context.Context, id harvest.PlanID) (text []byte, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT record_remarks FROM ing_plan WHERE id=?`, id).Scan(&text)
+	if err != nil {
+		return nil, fmt.Errorf("read the remarks on plan %d: %w", id, err)
+	}
+	return text, nil
+}
+
 // PartialPlans lists the plans that stopped before the end of their window, one
 // per namespace.
 func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error) {

@@ -100,13 +100,17 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 		if cur.Known && cur.At != d.Start() {
 			return fmt.Errorf("frontier is at %s, planned from %s: %w", stored(cur.At).value, stored(d.Start()).value, harvest.ErrFrontierMoved)
 		}
-		if !cur.Known {
-			cur, err = x.initCursor(d)
-			if err != nil {
-				return err
-			}
+		if cur.Known {
+			return x.insertPlan(d, cur.Cursor, &head)
 		}
-		return x.insertPlan(d, cur.Cursor, &head)
+		cur, err = x.initCursor(d)
+		if err != nil {
+			return err
+		}
+		if err := x.insertPlan(d, cur.Cursor, &head); err != nil {
+			return err
+		}
+		return x.recordStart(d, cur.Cursor, head.ID)
 	})
 	if err != nil {
 		return harvest.PlanHead{}, err
@@ -122,7 +126,7 @@ func (x *tx) lockCursor(d harvest.Draft) (harvest.Frontier, error) {
 	return f, nil
 }
 
-// initCursor is the Planner's only write to a cursor (R2).
+// initCursor is the Planner's only write to a cursor (R2), which [tx.recordStart] tells.
 func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 	ns := d.Namespace
 	at := stored(d.Start())
@@ -135,20 +139,28 @@ func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
+	return harvest.Frontier{Known: true, At: d.Start(), Watermark: d.Start(), Cursor: harvest.CursorID(id)}, nil
+}
+
+// recordStart tells where a cursor began, and by which trigger: that of its first plan. It
+// does not name the plan, since a plan is archived when no move names it.
+func (x *tx) recordStart(d harvest.Draft, id harvest.CursorID, plan harvest.PlanID) error {
+	ns := d.Namespace
+	at := stored(d.Start())
 	remarks, err := moveRemarks{Reason: string(ns.Operation)}.text()
 	if err != nil {
-		return harvest.Frontier{}, err
+		return err
 	}
 	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code,
-		namespace_key, direction_code,
+		namespace_key, direction_code, schedule_instance_id,
 		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, record_remarks, event_time)
-		VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?,?)`,
-		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.value, at.instant,
-		eventKey(harvest.CursorID(id), at.value), remarks, ts(x.now))
+		VALUES (?,?,?,?,?,?,?,(SELECT p.schedule_instance_id FROM ing_plan p WHERE p.id=?),'INIT',NULL,?,NULL,?,?,?,?)`,
+		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), plan, at.value, at.instant,
+		eventKey(id, at.value), remarks, ts(x.now))
 	if err != nil {
-		return harvest.Frontier{}, fmt.Errorf("record the cursor's start: %w", err)
+		return fmt.Errorf("record the cursor's start: %w", err)
 	}
-	return harvest.Frontier{Known: true, At: d.Start(), Watermark: d.Start(), Cursor: harvest.CursorID(id)}, nil
+	return nil
 }
 
 func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {

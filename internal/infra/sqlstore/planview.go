@@ -106,21 +106,35 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 		}
 		v.Work = &work
 	}
-	v.Range, err = rangeText(v.Spec)
+	spec, err := readSlice(v.Spec)
+	v.Range = partOf(spec)
+	v.Hints = spec.Hints
 	return v, err
 }
 
-// rangeText is the part of its window that a slice answers for, empty if that is
-// all of it.
-func rangeText(spec string) (string, error) {
-	var s harvest.SliceSpec
+// readSlice takes apart how a slice is cut, as it is stored.
+func readSlice(spec string) (s harvest.SliceSpec, err error) {
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
-		return "", fmt.Errorf("read slice: %w", err)
+		return s, fmt.Errorf("read slice: %w", err)
 	}
+	return s, nil
+}
+
+// partOf is the part of its window that a slice answers for, empty if that is all of it.
+func partOf(s harvest.SliceSpec) string {
 	if r := s.Part().Range; !r.Whole() {
-		return r.String(), nil
+		return r.String()
 	}
-	return "", nil
+	return ""
+}
+
+// rangeText is [partOf] a slice as it is stored.
+func rangeText(spec string) (string, error) {
+	s, err := readSlice(spec)
+	if err != nil {
+		return "", err
+	}
+	return partOf(s), nil
 }
 
 // Slice reads one slice.
@@ -252,22 +266,24 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, wanted co
 	return out, nil
 }
 
-const cursorEventCols = `id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks,
-	event_time`
+const cursorEventCols = `id, kind_code, prev_value, new_value, observed_max_value, schedule_instance_id, plan_id, slice_id, task_id, run_id, batch_id,
+	record_remarks, event_time`
 
 // scanCursorEvent reads the columns of a move, and those that were asked for behind
 // them.
 func scanCursorEvent(r scanner, e *control.CursorEvent, more ...any) error {
 	var prev, observed, remarks sql.NullString
-	var plan, slice, run, batch sql.NullInt64
+	var instance, plan, slice, task, run, batch sql.NullInt64
 	var at ts
-	err := r.Scan(append([]any{&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at}, more...)...)
+	err := r.Scan(append([]any{&e.ID, &e.Kind, &prev, &e.New, &observed, &instance, &plan, &slice, &task, &run, &batch, &remarks, &at}, more...)...)
 	e.Prev = prev.String
 	e.Observed = observed.String
 	tellRemarks(e, remarks.String)
 	e.At = at.time()
+	e.Instance = harvest.InstanceID(instance.Int64)
 	e.Plan = harvest.PlanID(plan.Int64)
 	e.Slice = harvest.SliceID(slice.Int64)
+	e.Task = harvest.TaskID(task.Int64)
 	e.Run = harvest.RunID(run.Int64)
 	e.Batch = harvest.BatchID(batch.Int64)
 	return err

@@ -216,6 +216,9 @@ func lineageIsWhole(l *Lab) {
 			l.Errorf("%s names expression %q, want %q", from, s, expr)
 		}
 	}
+	if n := l.Int(`SELECT COALESCE(MIN(schedule_instance_id), 0) FROM ing_cursor_event WHERE kind_code='INIT'`); n != instance {
+		l.Errorf("the cursor's start names trigger %d, want %d", n, instance)
+	}
 }
 
 // taskParameters: a task says how it is to be done and with whose credentials, and what
