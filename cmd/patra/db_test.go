@@ -46,6 +46,19 @@ func TestDB_WhatIsOldIsMovedAndFound(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	replayed := func(args ...string) (s control.ReplaySummary) {
+		t.Helper()
+		_, out, e := patra(t, append([]string{"replay", "--json", "--db", db}, args...)...)
+		if err := json.Unmarshal([]byte(out), &s); err != nil || len(s.Reports) == 0 {
+			t.Fatalf("%v: %v: %s%s", args, err, out, e)
+		}
+		return s
+	}
+	ofPlan, ofTask := replayed("--plan", planKey), replayed("--task", "1")
+	if ofPlan.PlanKey != planKey || ofTask.Task != 1 || ofPlan.Reports[0].Batch != ofTask.Reports[0].Batch {
+		t.Errorf("the plan replays %s, its first task %s", ofPlan.Reports[0].Batch, ofTask.Reports[0].Batch)
+	}
+
 	code, out, e := patra(t, "db", "archive", "--dry-run", "--json", "--db", db)
 	var shown control.ArchivePreview
 	if err := json.Unmarshal([]byte(out), &shown); code != exitDone || err != nil || shown.Due.Plans.Count != 1 || shown.Due.Batches.Count == 0 || shown.Token == "" {
@@ -88,6 +101,7 @@ func TestDB_WhatIsOldIsMovedAndFound(t *testing.T) {
 		{"blackbox", "export", "1/1", "--reason", "x"},
 		{"replay", "1/1"},
 		{"replay", "--plan", planKey},
+		{"replay", "--task", "1"},
 		{"task", "show", "1"},
 		{"run", "show", "1"},
 		{"batch", "show", "1/1"},

@@ -35,6 +35,8 @@ func (c *cli) demoCmd() *cobra.Command {
 			fl := cmd.Flags()
 			wanted := fl.Changed("listen") || fl.Changed("no-browser") || fl.Changed("for")
 			switch {
+			case fl.Changed("db"):
+				return misuse(cmd, "the demonstration makes a database of its own, of invented records: leave out --db; --keep keeps it")
 			case o.headless && wanted:
 				return misuse(cmd, "--headless shows no console: leave out --listen, --no-browser and --for")
 			case o.lasts < 0:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -64,6 +66,15 @@ func TestDemo_ServesAConsoleOverInventedSources(t *testing.T) {
 		}
 	case code := <-ended:
 		t.Fatalf("exit %d\n%s", code, out.text.String())
+	}
+}
+
+// TestDemo_HasADatabaseOfItsOwn: one that is named is refused and not made.
+func TestDemo_HasADatabaseOfItsOwn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.db")
+	code, _, e := patra(t, "demo", "--headless", "--db", "sqlite:"+file)
+	if _, err := os.Stat(file); code != exitUsage || !strings.Contains(e, "leave out --db") || err == nil {
+		t.Errorf("exit %d, %v: %s", code, err, e)
 	}
 }
 

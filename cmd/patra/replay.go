@@ -12,7 +12,7 @@ import (
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	plan     string
+	work     control.ReplayedWork
 	after    string
 	limit    int
 	probe    bool
@@ -28,10 +28,10 @@ func (c *cli) replayCmd() *cobra.Command {
 			"the description of then and by that of now. It sends nothing. With --probe the request is sent, through the rate\n" +
 			"gate and behind everybody else, and what comes is compared as well. The verdict is SAME, SOURCE CHANGED, PARSER\n" +
 			"CHANGED or NOT REPRODUCED. Whatever it is, nothing is written and no cursor moves.",
-		Example: "  patra replay 17/3\n  patra replay box.jsonl.zst --exit-code\n  patra replay 17/3 --probe\n  patra replay --plan KEY",
+		Example: "  patra replay 17/3\n  patra replay box.jsonl.zst --exit-code\n  patra replay 17/3 --probe\n  patra replay --plan KEY\n  patra replay --task 41",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 1 == (f.plan != "") {
-				return misuse(cmd, "replay takes a file, a page (RUN/BATCH) or --plan KEY")
+			if len(args) > 1 || cmd.Flags().Changed("plan") && cmd.Flags().Changed("task") || len(args) == 1 == f.many() {
+				return misuse(cmd, "replay takes a file, a page (RUN/BATCH), --plan KEY or --task ID")
 			}
 			return nil
 		},
@@ -41,8 +41,8 @@ func (c *cli) replayCmd() *cobra.Command {
 				open = c.changing
 			}
 			return open(cmd.Context(), func(ctl *control.Control) error {
-				if f.plan != "" {
-					return c.replayPlan(cmd.Context(), cmd, ctl, &f)
+				if f.many() {
+					return c.replayWork(cmd.Context(), cmd, ctl, &f)
 				}
 				report, err := replayOne(cmd.Context(), ctl, args[0], f.probe)
 				if err != nil {
@@ -56,13 +56,25 @@ func (c *cli) replayCmd() *cobra.Command {
 		},
 	}
 	g := cmd.Flags()
-	g.StringVar(&f.plan, "plan", "", "replay the stored pages of the plan with this key")
+	g.StringVar(&f.work.PlanKey, "plan", "", "replay the stored pages of the plan with this key")
+	g.Int64Var((*int64)(&f.work.Task), "task", 0, "replay the stored pages of the task with this number")
 	g.StringVar(&f.after, "after", "", "only pages behind this one: the next page")
-	limitFlag(cmd, &f.limit, "pages of the plan")
+	limitFlag(cmd, &f.limit, "pages of the plan or task")
 	g.BoolVar(&f.probe, "probe", false, "send the request once more and compare the reply")
 	g.BoolVar(&f.exitCode, "exit-code", false, "exit 10 unless the verdict is SAME")
 	g.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// many reports whether the pages of a plan or a task are to be replayed.
+func (f *replayFlags) many() bool { return f.work.PlanKey != "" || f.work.Task != 0 }
+
+// named are the flags that name the plan or the task.
+func (f *replayFlags) named() string {
+	if f.work.Task != 0 {
+		return fmt.Sprintf("--task %d", f.work.Task)
+	}
+	return "--plan " + f.work.PlanKey
 }
 
 func (f *replayFlags) exit(differs bool) error {
@@ -85,11 +97,11 @@ func replayOne(ctx context.Context, ctl *control.Control, what string, probe boo
 	return ctl.ReplayFile(ctx, what, file, probe)
 }
 
-func (c *cli) replayPlan(ctx context.Context, cmd *cobra.Command, ctl *control.Control, f *replayFlags) error {
+func (c *cli) replayWork(ctx context.Context, cmd *cobra.Command, ctl *control.Control, f *replayFlags) error {
 	if f.probe {
-		return misuse(cmd, "--probe asks for one page at a time: leave --plan out")
+		return misuse(cmd, "--probe asks for one page at a time: leave --plan and --task out")
 	}
-	all, err := ctl.ReplayPlan(ctx, f.plan, control.Page{After: f.after, Limit: f.limit})
+	all, err := ctl.ReplayWork(ctx, f.work, control.Page{After: f.after, Limit: f.limit})
 	if err != nil {
 		return err
 	}
@@ -101,7 +113,7 @@ func (c *cli) replayPlan(ctx context.Context, cmd *cobra.Command, ctl *control.C
 		c.table([]column{{head: "BATCH", width: 12}, {head: "VERDICT", width: 14}, {head: "WHY", wraps: true}}, rows)
 		c.printf("%s\n", all.Effect)
 		if all.Next != "" {
-			c.notef("next: patra replay --plan %s --after %s\n", all.PlanKey, all.Next)
+			c.notef("next: patra replay %s --after %s\n", f.named(), all.Next)
 		}
 	})
 	return errors.Join(err, f.exit(all.Changed()))

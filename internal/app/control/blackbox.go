@@ -99,8 +99,11 @@ func (c *Control) ExportBlackBox(ctx context.Context, o BoxOrder) (*BlackBox, Bo
 // ReplayReport is what came of a replay.
 type ReplayReport = replay.Report
 
-// ReplaySummary is what came of the replay of a plan's pages.
+// ReplaySummary is what came of the replay of the pages of a plan or a task.
 type ReplaySummary = replay.Summary
+
+// ReplayedWork is a plan or a task whose pages are replayed.
+type ReplayedWork = replay.Work
 
 // IsPage reports whether a text names a page, and not a file.
 func IsPage(text string) bool {
@@ -143,10 +146,10 @@ func (c *Control) ReplayFile(ctx context.Context, name string, r io.Reader, prob
 	return c.player.Replay(ctx, box, probe)
 }
 
-// ReplayPlan replays stored pages of a plan, in their order and offline: so many behind
+// ReplayWork replays stored pages of a plan or a task, in their order and offline: so many behind
 // a page, of which 0 stands before the first.
-func (c *Control) ReplayPlan(ctx context.Context, key string, p Page) (ReplaySummary, error) {
-	out := ReplaySummary{PlanKey: key, Reports: []ReplayReport{}, Totals: map[string]int{}, Effect: replay.NothingWritten}
+func (c *Control) ReplayWork(ctx context.Context, of ReplayedWork, p Page) (ReplaySummary, error) {
+	out := ReplaySummary{PlanKey: of.PlanKey, Task: of.Task, Reports: []ReplayReport{}, Totals: map[string]int{}, Effect: replay.NothingWritten}
 	for _, v := range replay.Verdicts() {
 		out.Totals[string(v)] = 0
 	}
@@ -154,9 +157,12 @@ func (c *Control) ReplayPlan(ctx context.Context, key string, p Page) (ReplaySum
 	if err != nil {
 		return out, err
 	}
-	pages, err := c.store.PlanPages(ctx, key, harvest.BatchID(after), p.Limit+1)
-	if err != nil {
-		return out, c.orInArchive(ctx, err, sought{object: "plan " + key, key: "plan-key/" + key})
+	pages, err := c.store.StoredPages(ctx, of, harvest.BatchID(after), p.Limit+1)
+	switch {
+	case err != nil && of.Task != 0:
+		return out, c.orArchived(ctx, err, "task", int64(of.Task))
+	case err != nil:
+		return out, c.orInArchive(ctx, err, sought{object: of.String(), key: "plan-key/" + of.PlanKey})
 	}
 	if len(pages) > p.Limit {
 		pages = pages[:p.Limit]

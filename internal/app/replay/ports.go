@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -13,8 +14,22 @@ type Store interface {
 	// ids and at most so many of each kind, all if that is 0. With raw each has its bytes
 	// and fields. A page that is not there is [harvest.ErrNotFound].
 	BlackBox(ctx context.Context, ref Ref, most int, raw bool) (*Box, error)
-	// PlanPages names the stored pages of a plan behind one, in their order.
-	PlanPages(ctx context.Context, planKey string, after harvest.BatchID, limit int) ([]harvest.BatchID, error)
+	// StoredPages names the stored pages of a plan or a task behind one, in their order. What
+	// is not there is [harvest.ErrNotFound].
+	StoredPages(ctx context.Context, of Work, after harvest.BatchID, limit int) ([]harvest.BatchID, error)
+}
+
+// Work is a plan, by its key, or a task.
+type Work struct {
+	PlanKey string
+	Task    harvest.TaskID
+}
+
+func (w Work) String() string {
+	if w.Task != 0 {
+		return fmt.Sprintf("task %d", w.Task)
+	}
+	return "plan " + w.PlanKey
 }
 
 // Requests makes requests as they are sent, and sends none.

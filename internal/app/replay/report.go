@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/papertrace/patra/internal/domain/harvest"
+
 // Verdict is what a replay comes to.
 type Verdict string
 
@@ -126,10 +128,12 @@ func (r *Report) conclude() Report {
 	return *r
 }
 
-// Summary is what the replay of the pages of a plan comes to, a page of them at a time.
+// Summary is what the replay of the pages of a plan or a task comes to, a page of them at a
+// time.
 type Summary struct {
-	PlanKey string   `json:"plan_key"`
-	Reports []Report `json:"reports"`
+	PlanKey string         `json:"plan_key,omitempty"`
+	Task    harvest.TaskID `json:"task,omitzero"`
+	Reports []Report       `json:"reports"`
 	// Totals are how many came to each verdict.
 	Totals map[string]int `json:"totals"`
 	Effect string         `json:"effect"`

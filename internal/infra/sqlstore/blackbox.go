@@ -293,21 +293,27 @@ func (s *Store) PlanOfKey(ctx context.Context, key string) (harvest.PlanID, erro
 	return plan, nil
 }
 
-// PlanPages names the stored pages of a plan behind one, in their order.
-func (s *Store) PlanPages(ctx context.Context, planKey string, after harvest.BatchID, limit int) ([]harvest.BatchID, error) {
-	plan, err := s.PlanOfKey(ctx, planKey)
-	if err != nil {
+// StoredPages names the stored pages of a plan or a task behind one, in their order.
+func (s *Store) StoredPages(ctx context.Context, of replay.Work, after harvest.BatchID, limit int) ([]harvest.BatchID, error) {
+	column, id := "task_id", int64(of.Task)
+	if of.Task == 0 {
+		plan, err := s.PlanOfKey(ctx, of.PlanKey)
+		if err != nil {
+			return nil, err
+		}
+		column, id = "plan_id", int64(plan)
+	} else if _, err := s.Task(ctx, of.Task); err != nil {
 		return nil, err
 	}
 	var out []harvest.BatchID
-	err = s.each(ctx, func(r *sql.Rows) error {
+	err := s.each(ctx, func(r *sql.Rows) error {
 		var id harvest.BatchID
 		err := r.Scan(&id)
 		out = append(out, id)
 		return err
-	}, `SELECT id FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED' AND id>? ORDER BY id LIMIT ?`, plan, after, limit)
+	}, `SELECT id FROM ing_task_run_batch WHERE `+column+`=? AND status_code='SUCCEEDED' AND id>? ORDER BY id LIMIT ?`, id, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list the pages of plan %s: %w", planKey, err)
+		return nil, fmt.Errorf("list the pages of %s: %w", of, err)
 	}
 	return out, nil
 }
