@@ -23,7 +23,8 @@ func Raw(t testing.TB, dsn string) *sql.DB {
 		if password, is := u.User.Password(); is {
 			user += ":" + password // as it is: what reads it here knows no escapes
 		}
-		rest = user + "@tcp(" + u.Host + ")" + u.Path + "?clientFoundRows=true&collation=utf8mb4_bin"
+		// A statement with values is sent as one, and not prepared, run and closed.
+		rest = user + "@tcp(" + u.Host + ")" + u.Path + "?clientFoundRows=true&collation=utf8mb4_bin&interpolateParams=true"
 	} else {
 		// Writes made to set a scene need not be durable.
 		rest = "file:" + rest + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=synchronous(OFF)"

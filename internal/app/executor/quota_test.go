@@ -104,7 +104,10 @@ func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
 }
 
 // throttledOnce lets two walks go on by one page each, the first not before the
-// second, and refuses whichever goes on next: the other is in the middle then.
+// second, and refuses whichever goes on next: the other is in the middle then. A page
+// of a walk that goes on takes a second, which passes only when all that a moment
+// brings is done: so the other has at most one page on its way when the refusal is
+// heard, however slow the machine is, and does not come to its end before.
 type throttledOnce struct {
 	next http.RoundTripper
 	both chan struct{} // closed when two walks went on
@@ -123,6 +126,7 @@ func (o *throttledOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"600"}}, Body: http.NoBody, Request: r}, nil
 	}
 	<-o.both
+	time.Sleep(time.Second)
 	return o.next.RoundTrip(r)
 }
 

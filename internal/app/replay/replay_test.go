@@ -39,7 +39,7 @@ func small(s *source.Spec) {
 // newBench harvests sources of the oracle in small pages.
 func newBench(t *testing.T, e patratest.Engine, records int, tweak func(*source.Spec), bend func(string, []byte) []byte, codes ...string) *bench {
 	t.Helper()
-	b := &bench{t: t, dsn: e.DSN(t)}
+	b := &bench{t: t, dsn: e.SpareDSN(t)}
 	packs := map[string]registry.Pack{}
 	for _, code := range codes {
 		packs[code] = patratest.ShippedPack(t, code, tweak)

@@ -200,7 +200,7 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 		times = 20
 	}
 	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
-		w := newWorld(t, e.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
+		w := newWorld(t, e.SpareDSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		began, err := w.store.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +254,7 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 func TestScheduler_MissedTimesAreMadeUpOnce(t *testing.T) {
 	patratest.Long(t, "a matrix of cases without concurrency")
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
+		w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		w.run(3*time.Hour + 30*time.Minute)
 		if got := strings.Join(w.kinds("alpha"), ", "); got != "triggered 01:00, triggered 02:00, triggered 03:00" {
 			t.Errorf("first: %s", got)
@@ -276,7 +276,7 @@ func TestScheduler_MissedTimesAreMadeUpOnce(t *testing.T) {
 func TestR18_HeldSourcesWait(t *testing.T) {
 	patratest.Long(t, "hours of one scheduler, in which nothing runs at once")
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{
+		w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{
 			"paused": `schedule: {harvest: "@hourly"}`,
 			"free":   `schedule: {harvest: "@hourly"}`,
 			"quiet":  `schedule: {harvest: "@hourly", zone: America/New_York, quiet: [{from: "20:30", to: "22:15"}]}`, // 01:30Z to 03:15Z
@@ -317,7 +317,7 @@ func TestR18_HeldSourcesWait(t *testing.T) {
 // recorded, tried again in the same trace, and keeps nobody else.
 func TestScheduler_OneSourcesTroubleIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"sick": `schedule: {harvest: "@hourly"}`, "well": `schedule: {harvest: "@hourly"}`})
+		w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{"sick": `schedule: {harvest: "@hourly"}`, "well": `schedule: {harvest: "@hourly"}`})
 		w.broken["sick"] = fmt.Errorf("no route: %w", harvest.Fault{Level: harvest.Transient, Code: "connect"})
 		w.run(time.Hour + 12*time.Minute)
 		if got := w.kinds("well"); len(got) != 1 || got[0] != "triggered 01:00" {
@@ -352,7 +352,7 @@ func TestScheduler_OneSourcesTroubleIsItsOwn(t *testing.T) {
 // came before it was in force.
 func TestScheduler_NewLinesCountFromTheirStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
+		w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		w.run(2*time.Hour + 30*time.Minute)
 		w.kinds("alpha")
 		d := w.packs["alpha"]
@@ -385,7 +385,7 @@ func (p *wishes) Answer(_ context.Context, t harvest.Trigger) (harvest.TriggerAn
 // TestR9_UpdatesNameTheirActivityAfterTheirTime: and pick what was not seen for
 // as long as the schedule says, and what was signalled.
 func TestR9_UpdatesNameTheirActivityAfterTheirTime(t *testing.T) {
-	w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@daily", zone: Europe/Berlin}
+	w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{"alpha": `schedule: {harvest: "@daily", zone: Europe/Berlin}
 tasks: {update: {schedule: {update: "30 2 * * *", olderThan: 90d, zone: Europe/Berlin}}}`})
 	w.now = time.Date(2030, 10, 27, 12, 0, 0, 0, time.UTC) // 02:30 was shown twice that day
 	p := &wishes{err: errors.New("not now")}
@@ -447,7 +447,7 @@ func TestScheduler_TroubleIsToldOnce(t *testing.T) {
 // a row that bears the name of a suggestion stands in its place.
 func TestR68_EachLineByItself(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`, "beta": `schedule: {harvest: "@hourly"}`})
+		w := newWorld(t, patratest.SQLite.SpareDSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`, "beta": `schedule: {harvest: "@hourly"}`})
 		set := func(name, cron string, change func(*schedule.Standing)) {
 			line, err := schedule.ParseCron(cron)
 			if err != nil {

@@ -144,8 +144,20 @@ func (l *Lab) partition() string {
 		slices.Sort(names)
 		lines = append(lines, "work "+strings.Join(names, " "))
 	}
-	for id := int64(1); id <= l.Int(`SELECT COALESCE(MAX(id), 0) FROM ing_record`); id++ {
+	rows, err := l.DB.Query(`SELECT id FROM ing_record ORDER BY id`)
+	if err != nil {
+		l.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			l.Fatal(err)
+		}
 		all = append(all, id)
+	}
+	if err := rows.Err(); err != nil {
+		l.Fatal(err)
 	}
 	links, err := l.Store.WorkLinks(l.ctx(), all)
 	if err != nil {

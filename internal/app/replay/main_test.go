@@ -1,0 +1,9 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+func TestMain(m *testing.M) { patratest.Main(m) }

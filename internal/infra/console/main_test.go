@@ -1,0 +1,9 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+func TestMain(m *testing.M) { patratest.Main(m) }
