@@ -37,5 +37,5 @@ fi
 # longest begin first, or the last of them would run alone at the end. `make check`
 # vets what is compiled here. What only a debugger reads is left out of the binaries
 # (-s -w): to write it takes three quarters of the time in which each is linked.
-LONGEST=(./internal/proctest ./internal/infra/sqlstore ./cmd/patra ./internal/node ./internal/infra/console ./internal/app/executor ./internal/infra/httpapi ./internal/styletest)
+LONGEST=(./internal/proctest ./internal/infra/sqlstore ./cmd/patra ./internal/node ./internal/infra/console ./internal/app/executor ./internal/infra/httpapi ./internal/styletest ./internal/infra/gate ./internal/app/registry ./internal/app/control)
 go test -count=1 -vet=off "-ldflags=-s -w" -p 4 -parallel 4 -timeout 60m "$@" "${LONGEST[@]}" ./...
