@@ -154,9 +154,9 @@ func (x *tx) recordStart(d harvest.Draft, id harvest.CursorID, plan harvest.Plan
 	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code,
 		namespace_key, direction_code, schedule_instance_id,
 		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, record_remarks, event_time)
-		VALUES (?,?,?,?,?,?,?,(SELECT p.schedule_instance_id FROM ing_plan p WHERE p.id=?),'INIT',NULL,?,NULL,?,?,?,?)`,
-		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), plan, at.value, at.instant,
-		eventKey(id, at.value), remarks, ts(x.now))
+		SELECT ?,?,?,?,?,?,?,p.schedule_instance_id,'INIT',NULL,?,NULL,?,?,?,? FROM ing_plan p WHERE p.id=?`,
+		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.value, at.instant,
+		eventKey(id, at.value), remarks, ts(x.now), plan)
 	if err != nil {
 		return fmt.Errorf("record the cursor's start: %w", err)
 	}
