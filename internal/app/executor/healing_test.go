@@ -288,8 +288,13 @@ func healSlowPages(b *bench) {
 	}
 	strained.Store(false)
 	time.Sleep(time.Minute)
-	if n := inHand(); n != 4 {
-		b.t.Errorf("%d slices at once when it is quick again", n)
+	most := 0
+	for range 50 { // one of them may just be done, and the next not begun
+		most = max(most, inHand())
+		time.Sleep(time.Second / 5)
+	}
+	if most != 4 {
+		b.t.Errorf("%d slices at once when it is quick again", most)
 	}
 	<-done
 }

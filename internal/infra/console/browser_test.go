@@ -66,7 +66,7 @@ func listen(ctx context.Context) *complaints {
 // open goes to a page and waits until its script has done its part.
 func (h *house) open(ctx context.Context, path string) {
 	h.Helper()
-	within, cancel := context.WithTimeout(ctx, time.Minute)
+	within, cancel := context.WithTimeout(ctx, pageLimit)
 	defer cancel()
 	if err := chromedp.Run(within, chromedp.Navigate(h.URL+path), chromedp.WaitReady(`html[data-ready]`, chromedp.ByQuery)); err != nil {
 		h.Fatalf("open %s: %v", path, err)
@@ -86,7 +86,7 @@ func eval[T any](h *house, ctx context.Context, js string) T {
 // until waits until the page says yes.
 func (h *house) until(ctx context.Context, what, js string) {
 	h.Helper()
-	within, cancel := context.WithTimeout(ctx, time.Minute)
+	within, cancel := context.WithTimeout(ctx, pageLimit)
 	defer cancel()
 	for {
 		yes := false

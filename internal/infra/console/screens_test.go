@@ -35,7 +35,7 @@ func (h *house) browser() context.Context {
 	h.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(ctx)
 	h.Cleanup(cancel)
-	ctx, end := context.WithTimeout(ctx, browserLimit())
+	ctx, end := context.WithTimeout(ctx, browserLimit)
 	h.Cleanup(end)
 	if err := chromedp.Run(ctx); err != nil {
 		h.Fatalf("start the browser: %v", err)
@@ -43,13 +43,12 @@ func (h *house) browser() context.Context {
 	return ctx
 }
 
-// browserLimit is how long a browser may be needed: pictures of all pages take longer.
-func browserLimit() time.Duration {
-	if os.Getenv("PATRA_SCREENS") != "" {
-		return 25 * time.Minute
-	}
-	return 6 * time.Minute
-}
+// browserLimit is how long a browser may be needed, for pictures of all pages or on a
+// machine that has much else to do. One page may take pageLimit.
+const (
+	browserLimit = 25 * time.Minute
+	pageLimit    = 5 * time.Minute
+)
 
 // TestScreens_OfEveryPage makes a picture of the pages that are named, for people to look
 // at: PATRA_SCREENS=DIR PATRA_PAGES="/ /plans" go test -run Screens. Without PATRA_PAGES it takes all.
