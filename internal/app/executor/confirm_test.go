@@ -3,7 +3,6 @@ package executor_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -114,32 +113,21 @@ func TestR25_WalksThatKeepDifferingCutTheSlice(t *testing.T) {
 // 23rd): the first walk is remembered, so two walks are all it takes.
 func TestR25_KillInEitherWalk(t *testing.T) {
 	t.Parallel()
-	stride := 23
-	if os.Getenv("PATRA_SOAK") != "" {
-		stride = 1
-	}
 	for _, name := range []string{"page-1", "page-two"} {
 		t.Run(name, func(t *testing.T) {
-			for k := 1; ; k += stride {
-				alive := false
-				bubble(t, func(t *testing.T) {
-					die := &killer{at: k}
-					b := newBench(t, manners[name], setup{hook: die.hook, sim: sim.Config{Records: 50}})
-					if _, err := b.Harvest(t.Context(), "generic"); err == nil {
-						alive = true
-						return
-					}
-					time.Sleep(2 * time.Minute)
-					b.again()
-					b.MustBeExact("generic", b.MustHarvest("generic"))
-					if n, d := b.ask(walks), b.ask(doubled); n != 2 || d != 0 {
-						t.Errorf("killed at %d, %q: %d walks, %d ordinals committed twice", k, die.point, n, d)
-					}
-				})
-				if alive || t.Failed() {
-					break
+			killAtEach(t, 23, func(t *testing.T, die *killer) {
+				b := newBench(t, manners[name], setup{hook: die.hook, sim: sim.Config{Records: 50}})
+				_, _ = b.Harvest(t.Context(), "generic")
+				if !die.dead {
+					return
 				}
-			}
+				time.Sleep(2 * time.Minute)
+				b.again()
+				b.MustBeExact("generic", b.MustHarvest("generic"))
+				if n, d := b.ask(walks), b.ask(doubled); n != 2 || d != 0 {
+					t.Errorf("killed at %d, %q: %d walks, %d ordinals committed twice", die.at, die.point, n, d)
+				}
+			})
 		})
 	}
 }

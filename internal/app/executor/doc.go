@@ -13,7 +13,9 @@
 // The next page is opened in the transaction that commits the one before, and
 // asked for as soon as that transaction needs nothing but its commit. So the
 // request travels while the commit is made durable, a page is never asked for
-// under a lease that is already lost, and a crash costs one page.
+// under a lease that is already lost, and a crash costs one page. Where a source says so
+// several pages of details are asked for side by side; they are committed in their order
+// all the same, and a crash costs as many pages as were asked for and not stored.
 //
 // A walk by page numbers is not believed until a second one saw the same: its end
 // is committed, the slice is begun again, and the two are compared (R25). If an

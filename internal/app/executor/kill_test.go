@@ -62,16 +62,49 @@ func (k *killer) mustNotEndWell(t *testing.T, b *bench, err error) {
 	}
 }
 
+// killAtEach runs f with a killer at the first call of the store, at the one a stride
+// further, and so on, until there is none to kill at: with PATRA_SOAK at every call.
+func killAtEach(t *testing.T, stride int, f func(t *testing.T, die *killer)) {
+	t.Helper()
+	if os.Getenv("PATRA_SOAK") != "" {
+		stride = 1
+	}
+	for k := 1; ; k += stride {
+		die := &killer{at: k}
+		bubble(t, func(t *testing.T) { f(t, die) })
+		if !die.dead || t.Failed() {
+			return
+		}
+	}
+}
+
+// harvestAfter harvests until the node is killed, and on with another, which must come to
+// the truth. It says whether there was a kill.
+func (b *bench) harvestAfter(die *killer) (killed bool) {
+	b.t.Helper()
+	_, err := b.Harvest(b.t.Context(), "generic")
+	if !die.dead {
+		return false
+	}
+	b.again()
+	die.mustNotEndWell(b.t, b, err)
+	rep := b.MustHarvest("generic")
+	if !rep.Noop && rep.Status != "COMPLETED" {
+		b.t.Errorf("killed at %d, %q: then %s", die.at, die.point, rep.Status)
+	}
+	b.MustBeExact("generic", rep)
+	if n := b.ask(doubled); n != 0 {
+		b.t.Errorf("killed at %d, %q: %d ordinals committed twice", die.at, die.point, n)
+	}
+	return true
+}
+
 // TestR20_KillAtEachStepOf20Pages kills at every call of the store that a walk
 // of 20 pages makes (in CI at every 29th). Every ordinal is committed once,
 // and a kill costs one page more at the oracle; two only where the page before
 // had everything written and waited for its commit.
 func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 	t.Parallel()
-	stride := 29
-	if os.Getenv("PATRA_SOAK") != "" {
-		stride = 1
-	}
 	for _, name := range []string{"token", "two-phase"} {
 		m := manners[name].exact()
 		m.target = 500
@@ -82,42 +115,23 @@ func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			extra := map[int]int{}
-			for k := 1; ; k += stride {
-				alive := false
-				bubble(t, func(t *testing.T) {
-					die := &killer{at: k}
-					b := newBench(t, m, setup{sim: sim.Config{Records: records}, hook: die.hook})
-					_, err := b.Harvest(t.Context(), "generic")
-					if !die.dead {
-						alive = true
-						return
-					}
-					b.again()
-					die.mustNotEndWell(t, b, err)
-					rep := b.MustHarvest("generic")
-					if !rep.Noop && rep.Status != "COMPLETED" {
-						t.Errorf("killed at %d, %q: then %s", k, die.point, rep.Status)
-					}
-					b.MustBeExact("generic", rep)
-					if n := b.ask(doubled); n != 0 {
-						t.Errorf("killed at %d, %q: %d ordinals committed twice", k, die.point, n)
-					}
-					if n := b.ask(committed); n != 20 {
-						t.Errorf("killed at %d, %q: %d pages committed, want 20", k, die.point, n)
-					}
-					more := b.pages() - 20
-					extra[more]++
-					if most := 1; more > most && !strings.HasSuffix(die.point, "commit") {
-						t.Errorf("killed at %d, %q: %d pages were fetched again", k, die.point, more)
-					}
-					if more > 2 {
-						t.Errorf("killed at %d, %q: %d pages were fetched again", k, die.point, more)
-					}
-				})
-				if alive || t.Failed() {
-					break
+			killAtEach(t, 29, func(t *testing.T, die *killer) {
+				b := newBench(t, m, setup{sim: sim.Config{Records: records}, hook: die.hook})
+				if !b.harvestAfter(die) {
+					return
 				}
-			}
+				if n := b.ask(committed); n != 20 {
+					t.Errorf("killed at %d, %q: %d pages committed, want 20", die.at, die.point, n)
+				}
+				more := b.pages() - 20
+				extra[more]++
+				if most := 1; more > most && !strings.HasSuffix(die.point, "commit") {
+					t.Errorf("killed at %d, %q: %d pages were fetched again", die.at, die.point, more)
+				}
+				if more > 2 {
+					t.Errorf("killed at %d, %q: %d pages were fetched again", die.at, die.point, more)
+				}
+			})
 			t.Log("kills by pages fetched again: " + fmt.Sprint(extra))
 		})
 	}
@@ -127,33 +141,13 @@ func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 // past a page that nobody stored.
 func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
 	t.Parallel()
-	stride := 23
-	if os.Getenv("PATRA_SOAK") != "" {
-		stride = 1
-	}
 	for _, name := range []string{"token-const", "scroll"} {
 		m := manners[name]
 		m.paging = strings.Replace(m.paging, "total: EXACT", "total: ROUGH", 1) // no total tells of a page left out
 		t.Run(name, func(t *testing.T) {
-			for k := 1; ; k += stride {
-				alive := false
-				bubble(t, func(t *testing.T) {
-					die := &killer{at: k}
-					b := newBench(t, m, setup{hook: die.hook, sim: sim.Config{CursorLife: 24 * time.Hour}})
-					_, err := b.Harvest(t.Context(), "generic")
-					if !die.dead {
-						alive = true
-						return
-					}
-					b.again()
-					die.mustNotEndWell(t, b, err)
-					rep := b.MustHarvest("generic")
-					b.MustBeExact("generic", rep)
-				})
-				if alive || t.Failed() {
-					break
-				}
-			}
+			killAtEach(t, 23, func(t *testing.T, die *killer) {
+				newBench(t, m, setup{hook: die.hook, sim: sim.Config{CursorLife: 24 * time.Hour}}).harvestAfter(die)
+			})
 		})
 	}
 }

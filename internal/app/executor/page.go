@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -101,13 +100,6 @@ type reply struct {
 	refused refusals
 }
 
-// askedPage is a page that was asked for and is not stored yet.
-type askedPage struct {
-	step
-	replied <-chan reply
-	giveUp  context.CancelCauseFunc
-}
-
 // walkFrom asks for and commits pages from st on, until the slice is done. Pages are
 // committed in their order, one at a time; the one that follows is asked for while the
 // one in hand is made durable.
@@ -179,7 +171,9 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		commit.Fail(err)
 		commit.End()
 		if err != nil {
-			s.forget(next) // they are not claimed, or nobody knows whether they are
+			for _, r := range s.forget(next) { // they are not claimed, or nobody knows whether they are
+				r.span.End()
+			}
 			return false, s.failed(st, r, b.Evidence, err)
 		}
 		s.lease.noteRenewal(begun)
@@ -209,26 +203,6 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 	}
 }
 
-// stepsToAsk are the steps to ask for once the page in hand is stored, from following
-// on, the step after it. Those of ahead are asked for already.
-func (s *session) stepsToAsk(following *step, ahead []askedPage) []step {
-	if len(ahead) > 0 {
-		following = s.detailStepAfter(ahead[len(ahead)-1].step)
-	}
-	if following == nil {
-		return nil
-	}
-	if following.phase == harvest.PhaseSearch {
-		return []step{*following}
-	}
-	var out []step
-	for following != nil && len(ahead)+len(out) < max(1, s.spec.Batching.Parallel) {
-		out = append(out, *following)
-		following = s.detailStepAfter(*following)
-	}
-	return out
-}
-
 // failed is the error of a page that is not stored, with what was asked and what came.
 func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) *harvest.FailedPage {
 	if e.Sent > 0 {
@@ -241,65 +215,6 @@ func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) *har
 	r.span.Fail(cause)
 	r.span.End()
 	return &harvest.FailedPage{Batch: st.opened.ID, Asked: asked, Evidence: e, Cause: cause}
-}
-
-// errBeside is why a page is given up that nothing is wrong with.
-var errBeside = errors.New("a page before it was not stored")
-
-// giveUpBeside gives up the pages that were asked for beside one that is not stored. It
-// returns the error of that page with what was asked for them: whoever goes on begins
-// with that page, and asks for these again.
-func (s *session) giveUpBeside(why error, pages []askedPage) error {
-	if len(pages) == 0 {
-		return why
-	}
-	var beside []harvest.FailedPage
-	for i, r := range s.forget(pages) {
-		beside = append(beside, *s.failed(pages[i].step, r, evidence(r.ans), errBeside))
-	}
-	page := harvest.FailedPageOf(why)
-	if page != nil {
-		page.Beside = beside
-	}
-	return why
-}
-
-// forget ends the requests for pages that nobody waits for any more, and gives back the
-// memory of those that have come. It returns what came of each.
-func (s *session) forget(pages []askedPage) []reply {
-	for _, p := range pages {
-		p.giveUp(errBeside)
-	}
-	replies := make([]reply, len(pages))
-	for i, p := range pages {
-		replies[i] = <-p.replied
-		replies[i].span.End()
-		if free := replies[i].ans.Done; free != nil {
-			free()
-		}
-	}
-	return replies
-}
-
-// ask sends the request for st beside whatever goes on here.
-func (s *session) ask(ctx context.Context, st step) askedPage {
-	replied := make(chan reply, 1)
-	begun := time.Now()
-	ctx, giveUp := context.WithCancelCause(ctx)
-	ctx, span := s.beginPageSpan(ctx, st)
-	go func() {
-		defer giveUp(nil)
-		var r reply
-		if st.phase == harvest.PhaseDetail {
-			r = s.askDetails(ctx, st)
-		} else {
-			r.ans, r.err = s.askUpstream(ctx, s.callFor(st))
-		}
-		r.begun = begun
-		r.span = span
-		replied <- r
-	}()
-	return askedPage{step: st, replied: replied, giveUp: giveUp}
 }
 
 // askUpstream asks the upstream while the lease can be trusted. Every request of a run

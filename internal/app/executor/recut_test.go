@@ -237,32 +237,21 @@ func TestR13_WalksThatFailedProveNothing(t *testing.T) {
 // every call of the store in turn (in CI at every 17th).
 func TestR13_KillAtEveryPointOfACut(t *testing.T) {
 	t.Parallel()
-	stride := 17
-	if os.Getenv("PATRA_SOAK") != "" {
-		stride = 1
-	}
-	for k := 1; ; k += stride {
-		alive := false
-		bubble(t, func(t *testing.T) {
-			die := &killer{at: k}
-			b := newBench(t, ascending, setup{hook: die.hook, tweak: budget(harvest.StrategyVolume, harvest.BudgetSpec{MaxRequests: 2})})
-			// One that dies while it looks for more, all being done, has ended well: what it
-			// leaves is held against the truth as well.
-			if _, err := b.Harvest(t.Context(), "generic"); err == nil && !die.dead {
-				alive = true
-				return
-			}
-			b.again()
-			rep := b.MustHarvest("generic")
-			b.MustBeExact("generic", rep)
-			if n := b.ask(prefixes); n < 3 {
-				t.Errorf("killed at %d, %q: %d beginnings proven", k, die.point, n)
-			}
-		})
-		if alive || t.Failed() {
+	killAtEach(t, 17, func(t *testing.T, die *killer) {
+		b := newBench(t, ascending, setup{hook: die.hook, tweak: budget(harvest.StrategyVolume, harvest.BudgetSpec{MaxRequests: 2})})
+		// One that dies while it looks for more, all being done, has ended well: what it
+		// leaves is held against the truth as well.
+		_, _ = b.Harvest(t.Context(), "generic")
+		if !die.dead {
 			return
 		}
-	}
+		b.again()
+		rep := b.MustHarvest("generic")
+		b.MustBeExact("generic", rep)
+		if n := b.ask(prefixes); n < 3 {
+			t.Errorf("killed at %d, %q: %d beginnings proven", die.at, die.point, n)
+		}
+	})
 }
 
 // budget gives slices a budget, and a strategy.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -353,47 +352,35 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 func TestR9_KilledRefreshGoesOn(t *testing.T) {
 	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
-	stride := 19
-	if os.Getenv("PATRA_SOAK") != "" {
-		stride = 1
-	}
-	for k := 1; ; k += stride {
-		alive := false
-		bubble(t, func(t *testing.T) {
-			r := newRefresher(t, byID["list"], setup{sim: sim.Config{Records: 130}})
-			frozen := r.all()
-			r.pass(time.Hour)
-			now := time.Now().UTC()
-			die := &killer{at: k}
-			r.c.Hook = die.hook
-			r.again()
-			_, err := r.try("stale", harvest.CandidatePick{SeenBefore: now})
-			if !die.dead {
-				alive = true
-				return
-			}
-			if err == nil {
-				t.Fatalf("killed at %d, %q: the dead node ended well", k, die.point)
-			}
-			r.c.Hook = nil
-			r.again()
-			r.refresh("stale", harvest.CandidatePick{SeenBefore: now})
-			asked := r.door.take()
-			if each := slices.Compact(slices.Clone(asked)); !slices.Equal(each, frozen) || len(asked) > len(frozen)+20 {
-				t.Errorf("killed at %d, %q: %d ids asked for, %d of %d", k, die.point, len(asked), len(each), len(frozen))
-			}
-			if n := r.ask(`SELECT SUM(asked) FROM ing_task_run_batch WHERE operation_code='UPDATE' AND status_code='SUCCEEDED'`); n != len(frozen) {
-				t.Errorf("killed at %d, %q: %d ids committed, want %d", k, die.point, n, len(frozen))
-			}
-			if n := r.ask(doubled); n != 0 {
-				t.Errorf("killed at %d, %q: %d ordinals committed twice", k, die.point, n)
-			}
-			r.sound()
-		})
-		if alive || t.Failed() {
-			break
+	killAtEach(t, 19, func(t *testing.T, die *killer) {
+		r := newRefresher(t, byID["list"], setup{sim: sim.Config{Records: 130}})
+		frozen := r.all()
+		r.pass(time.Hour)
+		now := time.Now().UTC()
+		r.c.Hook = die.hook
+		r.again()
+		_, err := r.try("stale", harvest.CandidatePick{SeenBefore: now})
+		if !die.dead {
+			return
 		}
-	}
+		if err == nil {
+			t.Fatalf("killed at %d, %q: the dead node ended well", die.at, die.point)
+		}
+		r.c.Hook = nil
+		r.again()
+		r.refresh("stale", harvest.CandidatePick{SeenBefore: now})
+		asked := r.door.take()
+		if each := slices.Compact(slices.Clone(asked)); !slices.Equal(each, frozen) || len(asked) > len(frozen)+20 {
+			t.Errorf("killed at %d, %q: %d ids asked for, %d of %d", die.at, die.point, len(asked), len(each), len(frozen))
+		}
+		if n := r.ask(`SELECT SUM(asked) FROM ing_task_run_batch WHERE operation_code='UPDATE' AND status_code='SUCCEEDED'`); n != len(frozen) {
+			t.Errorf("killed at %d, %q: %d ids committed, want %d", die.at, die.point, n, len(frozen))
+		}
+		if n := r.ask(doubled); n != 0 {
+			t.Errorf("killed at %d, %q: %d ordinals committed twice", die.at, die.point, n)
+		}
+		r.sound()
+	})
 }
 
 // TestR30_ChangedMappingRewritesOnce: records made by another mapping are mapped

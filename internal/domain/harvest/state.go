@@ -82,8 +82,8 @@ const (
 	RunCancelled RunState = "CANCELLED"
 )
 
-// States of a batch. SKIPPED was claimed and never asked for: it tells nothing of the
-// upstream.
+// States of a batch. SKIPPED was claimed and never asked for, or given up since a page
+// before it could not be stored: it tells nothing of the upstream.
 const (
 	BatchRunning   BatchState = "RUNNING"
 	BatchSucceeded BatchState = "SUCCEEDED"

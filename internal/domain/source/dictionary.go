@@ -257,7 +257,7 @@ var dictionary = []DictType{
 		{"RUNNING", "asked for", nil},
 		{"SUCCEEDED", "committed", nil},
 		{"FAILED", "ended by a fault", nil},
-		{"SKIPPED", "never asked for", nil},
+		{"SKIPPED", "never asked for, or given up with a page before it", nil},
 	}},
 	{DictRecordStatus, "states of a record", []DictItem{
 		{"ACTIVE", "as the source has it", nil},

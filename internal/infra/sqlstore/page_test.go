@@ -427,7 +427,7 @@ func pagesBeside(l *Lab) {
 	for i, want := range []struct {
 		state, code, text string
 		sent              int64
-	}{{"FAILED", "http_503", "told here", 5}, {"FAILED", "asked_beside", "given up", 1}, {"SKIPPED", "asked_beside", "given up", 0}} {
+	}{{"FAILED", "http_503", "told here", 5}, {"SKIPPED", "asked_beside", "given up", 1}, {"SKIPPED", "asked_beside", "given up", 0}} {
 		got := l.Text(`SELECT CONCAT(status_code, ' ', error_code, ' ', error) FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID)
 		if got != want.state+" "+want.code+" "+want.text || l.Int(`SELECT sent FROM ing_task_run_batch WHERE id=?`, c.Next[i].ID) != want.sent {
 			l.Errorf("page %d is closed as %q, want %+v", i, got, want)

@@ -206,61 +206,6 @@ func (s *Store) NewWalk(
 	return walk, walks, err
 }
 
-// closeBatches closes the pages that are open under a lease; there may be none. page
-// is the one in hand, if it is known what was asked for it and what came, with those
-// that were asked for beside it.
-func (x *tx) closeBatches(l harvest.Lease, page *harvest.FailedPage, code harvest.Code, detail string) error {
-	if page != nil {
-		if err := x.closeFailed(l, page, code, detail); err != nil {
-			return fmt.Errorf("close page %d: %w", page.Batch, err)
-		}
-		for i := range page.Beside {
-			beside := &page.Beside[i]
-			if err := x.closeFailed(l, beside, harvest.CodeBeside, beside.Error()); err != nil {
-				return fmt.Errorf("close page %d, asked for beside %d: %w", beside.Batch, page.Batch, err)
-			}
-		}
-	}
-	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=?
-		WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
-		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
-	return err
-}
-
-// closeFailed closes a page that is not stored and keeps what was asked for it and
-// what came. A commit that nobody learned of may have closed it: then it is left as
-// it is.
-func (x *tx) closeFailed(l harvest.Lease, page *harvest.FailedPage, code harvest.Code, detail string) error {
-	evidence, err := evidenceCols(page.Evidence, true)
-	if err != nil {
-		return err
-	}
-	state := harvest.BatchFailed
-	switch {
-	case page.Skipped():
-		state = harvest.BatchSkipped
-	case !page.Asked:
-		code = harvest.CodeAuthRefused // whatever the run ends for: the server's place has not moved
-	}
-	set, values := assign(append([]col{
-		{"error_code", clip(code, 64)},
-		{"error", null(detail)},
-		{"reply_sample", sample(page.Evidence.Sample)},
-		{"committed_at", ts(x.now)},
-	}, evidence...), page.Batch, l.Fence)
-	_, err = x.exec(`UPDATE ing_task_run_batch SET status_code=?, `+set+`
-		WHERE id=? AND fence=? AND `+mayBecome(state), append([]any{state}, values...)...)
-	return err
-}
-
-// sample is the beginning of a reply as it is stored.
-func sample(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b[:min(len(b), harvest.SampleSize)]
-}
-
 // EndRun closes an attempt that did not finish its slice.
 func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error {
 	return s.write(ctx, "end run", func(x *tx) error {
