@@ -182,6 +182,10 @@ func Shelf(cfg Config) *sourcefile.Shelf {
 	}
 }
 
+// SetCollector is for the beginning of a program. Whoever started the process and has said
+// how its memory is to be collected is not overruled.
+func SetCollector() { upstream.SetCollector() }
+
 // Deployment is the file by which another program runs patra, such as "systemd", or watches it, such as "grafana".
 func Deployment(name string) ([]byte, error) {
 	if file := deploy.File(name); file != nil {

@@ -11,6 +11,19 @@ import (
 // and their fields is far more than a process may grow (R50).
 var frugality thrift
 
+// SetCollector lets the heap of a process that begins grow further between two
+// collections than the runtime does by itself: what a harvest holds is a few pages of
+// records, which is little beside the caches of its store, and to collect as often took 6 %
+// of a harvest. Behind a large body it is put back.
+func SetCollector() {
+	if !collectorChosen() {
+		debug.SetGCPercent(amongPagesGC)
+	}
+}
+
+// amongPagesGC is by how many percent the heap may grow while no body is large.
+const amongPagesGC = 200
+
 // thriftyGC is by how many percent the heap may then grow between collections.
 const thriftyGC = 3
 
