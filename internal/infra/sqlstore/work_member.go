@@ -51,31 +51,21 @@ var errLinks = errors.New("the links of a record in a work are damaged")
 
 // unpackLinks reads the links of a record.
 func unpackLinks(b []byte) (out []packedLink, err error) {
-	failed := false
-	number := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			failed = true
-			b = nil
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
+	p := packedNumbers{rest: b}
 	if len(b) > 0 {
-		number() // the version of the rules
+		p.next() // the version of the rules
 	}
-	for len(b) > 0 {
-		other := number()
-		rule := number()
-		size := number()
-		if failed || size > uint64(len(b)) {
+	for len(p.rest) > 0 {
+		other := p.next()
+		rule := p.next()
+		size := p.next()
+		if p.isDamaged || size > uint64(len(p.rest)) {
 			return nil, errLinks
 		}
-		out = append(out, packedLink{other: int64(other >> 1), isTo: other&1 == 1, rule: work.Rule(rule), evidence: string(b[:size])})
-		b = b[size:]
+		out = append(out, packedLink{other: int64(other >> 1), isTo: other&1 == 1, rule: work.Rule(rule), evidence: string(p.rest[:size])})
+		p.rest = p.rest[size:]
 	}
-	if failed {
+	if p.isDamaged {
 		return nil, errLinks
 	}
 	return out, nil

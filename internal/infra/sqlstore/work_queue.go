@@ -76,31 +76,20 @@ func isOldQueue(b []byte) bool { return len(b) < 2 || b[0] != 0 || b[1] != 0 }
 
 // unpackQueue reads what packQueue wrote.
 func unpackQueue(b []byte) (chunks []chunkNamed, looks []int64, err error) {
-	b = b[2:]
-	failed := false
-	number := func() int64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			failed = true
-			b = nil
-			return 0
-		}
-		b = b[n:]
-		return int64(v)
-	}
+	p := packedNumbers{rest: b[2:]}
 	last := int64(0)
-	for range number() {
-		last += number()
-		if len(b) == 0 {
+	for range p.next() {
+		last += int64(p.next())
+		if len(p.rest) == 0 {
 			return nil, nil, errQueue
 		}
-		chunks = append(chunks, chunkNamed{last, b[0]})
-		b = b[1:]
+		chunks = append(chunks, chunkNamed{last, p.rest[0]})
+		p.rest = p.rest[1:]
 	}
-	for len(b) > 0 {
-		looks = append(looks, number())
+	for len(p.rest) > 0 {
+		looks = append(looks, int64(p.next()))
 	}
-	if failed {
+	if p.isDamaged {
 		return nil, nil, errQueue
 	}
 	return chunks, looks, nil
