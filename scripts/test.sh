@@ -33,9 +33,12 @@ fi
 # The limit is for a machine that does other work beside; a free one needs a fifth
 # of it. Tests marked as parallel wait for latency, leases and minutes more than
 # they work, so more of them run at once than there are processors; so do whole
-# packages, of which those that ask a database server wait for it. Those that take
-# longest begin first, or the last of them would run alone at the end. `make check`
-# vets what is compiled here. What only a debugger reads is left out of the binaries
-# (-s -w): to write it takes three quarters of the time in which each is linked.
+# packages, of which those that ask a database server wait for it. Each has one
+# processor (-cpu 1): with two it spends a fifth of its time in waking threads that find
+# nothing to do, while another package could work. The processes that tests begin have all,
+# and so has make race. Those that take longest begin first, or the last of them would run
+# alone at the end. `make check` vets what is compiled here. What only a debugger reads is
+# left out of the binaries (-s -w): to write it takes three quarters of the time in which
+# each is linked.
 LONGEST=(./internal/proctest ./internal/infra/sqlstore ./cmd/patra ./internal/node ./internal/infra/console ./internal/app/executor ./internal/infra/httpapi ./internal/styletest ./internal/infra/gate ./internal/app/registry ./internal/app/control)
-go test -count=1 -vet=off "-ldflags=-s -w" -p 4 -parallel 4 -timeout 60m "$@" "${LONGEST[@]}" ./...
+go test -count=1 -cpu 1 -vet=off "-ldflags=-s -w" -p 4 -parallel 4 -timeout 60m "$@" "${LONGEST[@]}" ./...
