@@ -4,7 +4,7 @@ BIN     := bin/patra
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps test-tidb race fuzz check bench bench-peers mirror soak five-minutes screens clean
+.PHONY: help build test test-mysql test-deps test-tidb race fuzz check bench bench-peers mirror soak five-minutes screens clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ build: ## build bin/patra
 
 test: ## run the tests; suites whose server is missing say so
 	@bash scripts/test.sh
+
+test-mysql: ## on MySQL 9, the tests of what it may answer otherwise than MariaDB, on which test runs everything
+	@bash scripts/test-mysql.sh
 
 test-deps: ## install what the full suite needs (root, Debian)
 	@bash scripts/test-deps.sh

@@ -59,6 +59,16 @@ start_mariadb() {
   export PATRA_TEST_MARIADB="mysql://root@127.0.0.1:$port"
 }
 
+# start_server ACT NAME: starts a server, says that it is left out if it is not
+# installed, and ends here if it is installed and does not start.
+start_server() {
+  "$1"
+  case $? in
+    1) echo "skipped: $2 is not installed (make test-deps)" ;;
+    2) echo "$2 is installed and does not start; its log is above"; exit 1 ;;
+  esac
+}
+
 stop_servers() {
   [ ${#SERVER_PIDS[@]} -gt 0 ] && kill "${SERVER_PIDS[@]}" 2>/dev/null && wait "${SERVER_PIDS[@]}" 2>/dev/null
   for d in "${SERVER_DIRS[@]}"; do

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# Runs the tests: SQLite always, MySQL and MariaDB where they are installed or
-# their address is given in PATRA_TEST_MYSQL / PATRA_TEST_MARIADB.
+# Runs the tests: SQLite always, MariaDB where it is installed or its address is given in
+# PATRA_TEST_MARIADB. What MySQL may answer otherwise is asked of it by test-mysql.sh; only
+# where there is no MariaDB, in the long form, and where PATRA_TEST_MYSQL gives its address
+# is MySQL asked here.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/servers.sh
 . scripts/memory.sh
 trap 'stop_servers; leave_memory' EXIT
 use_memory
-# start_server ACT NAME: starts a server, says that it is left out if it is not
-# installed, and ends here if it is installed and does not start.
-start_server() {
-  "$1"
-  case $? in
-    1) echo "skipped: $2 is not installed (make test-deps)" ;;
-    2) echo "$2 is installed and does not start; its log is above"; exit 1 ;;
-  esac
-}
-[ -n "${PATRA_TEST_MYSQL:-}" ] || start_server start_mysql "MySQL 9"
-[ -n "${PATRA_TEST_MARIADB:-}" ] || start_server start_mariadb "MariaDB"
+if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_server start_mariadb "MariaDB"; fi
+if [ -z "${PATRA_TEST_MYSQL:-}" ]; then
+  if [ -n "${PATRA_SOAK:-}" ] || [ -z "${PATRA_TEST_MARIADB:-}" ]; then
+    start_server start_mysql "MySQL 9"
+  else
+    PATRA_TEST_LATER=$(bash scripts/test-mysql.sh --list)
+    export PATRA_TEST_LATER
+    echo "MySQL 9 is asked by make test-mysql"
+  fi
+fi
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 [ -x "${PATRA_SCHEMATHESIS:-/opt/patra-schemathesis}/bin/st" ] || echo "skipped: Schemathesis is not installed (make test-deps)"
 [ -f "${PATRA_READERS:-/opt/patra-readers}/ready" ] && command -v ris2xml >/dev/null || echo "skipped: readers of references are not installed (make test-deps)"

@@ -44,7 +44,7 @@ if [ ! -x "$program" ]; then
   mkdir -p "$(dirname "$program")"
   build_tidb "$program"
 fi
-export PATRA_TIDB=$program
+export PATRA_TIDB=$program PATRA_TEST_ALONE=tidb
 [ -n "${PATRA_TEST_TIDB:-}" ] || start_tidb "$program"
 if [ $# = 0 ]; then
   go test -count=1 -vet=off -timeout 60m -run 'TestStore|TestSweep|R88_Cut|TestBody|R71|R74|Dictionary|TestViews' ./internal/infra/sqlstore

@@ -32,8 +32,8 @@ var (
 	TiDB = Engine{Name: "tidb", env: "PATRA_TEST_TIDB"}
 )
 
-// EachEngine runs f as a subtest on every engine. Engines whose server is not
-// given are skipped, saying so. Where a TiDB is given it is asked alone.
+// EachEngine runs f as a subtest on every engine, or on the one that PATRA_TEST_ALONE
+// names. Engines whose server is not given are skipped, saying so.
 func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 	t.Helper()
 	for _, e := range engines() {
@@ -42,18 +42,33 @@ func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 }
 
 func engines() []Engine {
-	if os.Getenv(TiDB.env) != "" {
-		return []Engine{TiDB}
+	if e, is := alone(); is {
+		return []Engine{e}
 	}
 	return append([]Engine{SQLite}, Servers()...)
 }
 
-// Servers are the engines that are servers.
+// Servers are the engines that are servers, or the one that is asked alone.
 func Servers() []Engine {
-	if os.Getenv(TiDB.env) != "" {
-		return []Engine{TiDB}
+	if e, is := alone(); is {
+		return []Engine{e}
 	}
 	return []Engine{MySQL, MariaDB}
+}
+
+// alone is the server that is to be asked and no other engine: make test asks SQLite and
+// MariaDB, and what is known of these is not asked again by make test-mysql and make test-tidb.
+func alone() (e Engine, is bool) {
+	name := os.Getenv("PATRA_TEST_ALONE")
+	for _, e := range []Engine{MySQL, TiDB} {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	if name != "" {
+		panic("PATRA_TEST_ALONE is mysql or tidb, not " + name)
+	}
+	return Engine{}, false
 }
 
 // EachKind is EachEngine for tests of what stands above the store: they run on SQLite and
@@ -76,11 +91,12 @@ func EachKindOfTable(t *testing.T, f func(t *testing.T, e Engine)) {
 // onSQLiteAnd runs f on SQLite and on a server, or on the other where that is not given.
 func onSQLiteAnd(t *testing.T, server, other Engine, f func(t *testing.T, e Engine)) {
 	t.Helper()
-	if Soak() || os.Getenv(TiDB.env) != "" {
+	if _, is := alone(); is || Soak() {
 		EachEngine(t, f)
 		return
 	}
 	if os.Getenv(server.env) == "" {
+		server.askedLater(t)
 		server = other
 	}
 	for _, e := range []Engine{SQLite, server} {

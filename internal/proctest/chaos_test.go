@@ -57,7 +57,7 @@ func TestProcess_Chaos(t *testing.T) {
 		chaosOnServer(t, patratest.StartMySQL(t), longStorm(lasts))
 		return
 	}
-	if os.Getenv("PATRA_TEST_TIDB") != "" {
+	if os.Getenv("PATRA_TEST_ALONE") == patratest.TiDB.Name {
 		chaosOnServer(t, patratest.StartTiDB(t), shortStorm)
 		return
 	}
