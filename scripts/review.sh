@@ -11,7 +11,8 @@ finish() {
 	rm -rf "$home"
 }
 trap finish EXIT
-CGO_ENABLED=0 go build -o "$home/patra" ./cmd/patra
+# Built without the commit, which the page would tell as patra's version: it changes with every one.
+CGO_ENABLED=0 go build -buildvcs=false -o "$home/patra" ./cmd/patra
 "$home/patra" sim --sources pubmed,crossref,europepmc --records 400 --seed 17 --now 2026-09-01T12:00:00Z --limit-rps -1 \
 	--listen 127.0.0.1:0 >"$home/sim.log" 2>&1 &
 sim=$!
