@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # A package and its tests on a line each, the longest package first.
 TESTS="
-internal/infra/sqlstore TestStore TestSweep TestR88_CutAtEveryPoint TestR89_Bodies \
+internal/infra/sqlstore TestStore TestSweep TestR88_CutAtEveryPoint TestR88_OpensWhereverItIsCut TestR89_Bodies \
   TestR17_LeasesAreTimedByTheServer TestLease_AsksAServerLittle TestWrite_SeesWhatOthersCommit \
   TestC21_PickUsesTheIndex TestR88_FewRowsAreRead TestViews_AListReadsItsPage TestTokensAndReplies \
   TestSchemaFilesAreCurrent TestMigrate_RefusedKeysGoOnResting TestMigrate_OpenBreakersStayOpen \

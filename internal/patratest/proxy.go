@@ -17,6 +17,7 @@ type Proxy struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // guarded by mu; both ends of what is connected
 	away  bool                  // guarded by mu
+	cutAt int                   // guarded by mu; 0: nothing that is asked cuts
 	ended sync.WaitGroup
 }
 
@@ -58,7 +59,7 @@ func (p *Proxy) accept() {
 			continue
 		}
 		p.ended.Go(func() { p.copy(c, s) })
-		p.ended.Go(func() { p.copy(s, c) })
+		p.ended.Go(func() { p.copy(s, asking{c, p}) })
 	}
 }
 
@@ -84,6 +85,48 @@ func (p *Proxy) copy(to, from net.Conn) {
 		c.Close() //nolint:errcheck // perhaps twice
 		delete(p.conns, c)
 	}
+}
+
+// asking is the end of a connection from which a process asks.
+type asking struct {
+	net.Conn
+	p *Proxy
+}
+
+// Read implements io.Reader.
+func (a asking) Read(b []byte) (int, error) {
+	n, err := a.Conn.Read(b)
+	if n > 0 && a.p.isCutting() {
+		a.p.Cut()
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// isCutting counts what processes ask, and reports whether it is time to cut.
+func (p *Proxy) isCutting() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cutAt == 0 {
+		return false
+	}
+	p.cutAt--
+	return p.cutAt == 0
+}
+
+// CutAt cuts every connection once, when the n-th packet from now on comes from a process; it
+// does not reach the server.
+func (p *Proxy) CutAt(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutAt = n
+}
+
+// WillCut reports whether the packet of [Proxy.CutAt] has not come yet.
+func (p *Proxy) WillCut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cutAt > 0
 }
 
 // Cut ends every connection there is; new ones are served.

@@ -324,7 +324,7 @@ func (s *Store) checkDurable(ctx context.Context) error {
 		return nil
 	}
 	var flush int
-	if err := s.w.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
+	if err := s.r.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
 		return fmt.Errorf("read innodb_flush_log_at_trx_commit: %w", err)
 	}
 	if flush != 1 {

@@ -59,6 +59,36 @@ func TestR88_CutAtEveryPoint(t *testing.T) {
 	}
 }
 
+// TestR88_OpensWhereverItIsCut: a process that begins while its connections are cut begins all
+// the same, whatever it was asking.
+func TestR88_OpensWhereverItIsCut(t *testing.T) {
+	t.Parallel()
+	for _, e := range patratest.Servers() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			proxy, dsn := patratest.NewProxy(t, e.DSN(t))
+			for n := 1; ; n++ {
+				proxy.CutAt(n)
+				s, err := sqlstore.Open(t.Context(), dsn, sqlstore.Options{})
+				if err != nil {
+					t.Fatalf("cut at packet %d: %v", n, err)
+				}
+				isOver := proxy.WillCut()
+				proxy.CutAt(0)
+				if err := s.Close(); err != nil {
+					t.Errorf("cut at packet %d: close: %v", n, err)
+				}
+				if isOver {
+					if n < 20 {
+						t.Errorf("a store is opened with %d packets", n-1)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
 // sweptOn lists the sources of which a harvest is swept on an engine: on SQLite both, on each
 // of the servers one.
 func sweptOn(e patratest.Engine) []string {
