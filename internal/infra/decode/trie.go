@@ -1,11 +1,17 @@
 package decode
 
+import (
+	"cmp"
+	"slices"
+)
+
 // node is a place in a reply that some path goes through or ends at. Tries are
 // built by Compile and read-only from then on.
 type node struct {
-	names []named // by key or element name
-	index map[string]int
-	sizes uint64 // lengths of names, one bit each
+	names []named // by key or element name, once sealed the short ones first
+	// sized says where in names those of each length begin, once sealed: mostly there is one,
+	// so that comparing beats hashing.
+	sized []int
 	any   []edge // names, whatever they are
 	elems []edge // JSON array elements
 	ends  []end  // what ends here
@@ -52,12 +58,13 @@ const (
 	isItem        // the item itself
 )
 
-// seal marks the leaves of a finished trie.
+// seal marks the leaves of a finished trie, and puts its names in order.
 func (n *node) seal() {
 	if n.done {
 		return
 	}
 	n.done = true
+	n.sortNames()
 	n.leaf = n.names == nil && n.any == nil && n.elems == nil && n.attrs == nil
 	for _, e := range n.ends {
 		if e.under != nil || e.level == isItem || e.notArray || e.objectOnly {
@@ -80,21 +87,24 @@ func sealAll(edges []edge) {
 	}
 }
 
-// linear is the number of names up to which comparing beats hashing.
-const linear = 6
+// sortNames puts names in the order in which find looks for them.
+func (n *node) sortNames() {
+	slices.SortStableFunc(n.names, func(a, b named) int { return cmp.Compare(len(a.name), len(b.name)) })
+	for i := range n.names {
+		for len(n.sized) <= len(n.names[i].name) {
+			n.sized = append(n.sized, i)
+		}
+	}
+	n.sized = append(n.sized, len(n.names))
+}
 
 // find returns the edges for a name.
 func (n *node) find(name []byte) []edge {
-	if n.sizes>>(len(name)&63)&1 == 0 {
+	size := len(name)
+	if size+1 >= len(n.sized) {
 		return nil
 	}
-	if n.index != nil {
-		if i, ok := n.index[string(name)]; ok {
-			return n.names[i].edges
-		}
-		return nil
-	}
-	for i := range n.names {
+	for i := n.sized[size]; i < n.sized[size+1]; i++ {
 		if n.names[i].name == string(name) {
 			return n.names[i].edges
 		}
@@ -153,15 +163,5 @@ func (n *node) list(s step) *[]edge {
 		}
 	}
 	n.names = append(n.names, named{name: s.name})
-	n.sizes |= 1 << (len(s.name) & 63)
-	if len(n.names) > linear {
-		if n.index == nil {
-			n.index = make(map[string]int)
-			for i := range n.names {
-				n.index[n.names[i].name] = i
-			}
-		}
-		n.index[s.name] = len(n.names) - 1
-	}
 	return &n.names[len(n.names)-1].edges
 }
