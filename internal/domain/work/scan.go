@@ -275,12 +275,14 @@ func (s *scanner) text(into *string) error {
 
 // isClean reports whether it is a text with nothing in it that JSON forbids.
 func isClean(text string) bool {
+	var all byte
 	for i := range len(text) {
 		if text[i] < ' ' {
 			return false
 		}
+		all |= text[i]
 	}
-	return utf8.ValidString(text)
+	return all < utf8.RuneSelf || utf8.ValidString(text)
 }
 
 // skip steps over a value. It trusts that the store holds JSON, and only finds its end.

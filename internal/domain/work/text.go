@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/domain/doi"
 	"github.com/papertrace/patra/internal/domain/letters"
@@ -61,29 +62,41 @@ func foldASCII(s string) string {
 	if isFolded(s) {
 		return s
 	}
-	var out strings.Builder
-	out.Grow(len(s))
+	var room [256]byte
+	out := room[:]
+	if len(s) > len(room) {
+		out = make([]byte, len(s))
+	}
+	n := 0
 	gap := false
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
-		case c >= 'A' && c <= 'Z':
-			c |= 0x20
-		case c == '\'':
-			continue
-		default:
-			gap = out.Len() > 0
+		c := asciiForms[s[i]]
+		if c == 0 {
+			gap = gap || n > 0 && s[i] != '\''
 			continue
 		}
 		if gap {
-			out.WriteByte(' ')
+			out[n] = ' '
+			n++
 			gap = false
 		}
-		out.WriteByte(c)
+		out[n] = c
+		n++
 	}
-	return out.String()
+	return string(out[:n])
 }
+
+// asciiForms has for letters and digits their folded form, and 0 for all else.
+var asciiForms = func() (form [256]byte) {
+	for c := byte('a'); c <= 'z'; c++ {
+		form[c] = c
+		form[c&^0x20] = c
+	}
+	for c := byte('0'); c <= '9'; c++ {
+		form[c] = c
+	}
+	return form
+}()
 
 // isFolded reports whether a text is one word in small letters and digits.
 func isFolded(s string) bool {
@@ -117,8 +130,12 @@ func normalTitle(s string) string {
 	return t
 }
 
-// subtitleSigns stand between a title and its subtitle.
-var subtitleSigns = []string{": ", " - ", " – ", " — ", "? ", ". ", "：", "——"}
+// subtitleSigns stand between a title and its subtitle, and so do wideSigns, which are not of ASCII
+// alone.
+var (
+	subtitleSigns = []string{": ", " - ", "? ", ". "}
+	wideSigns     = []string{" – ", " — ", "：", "——"}
+)
 
 // mainTitle is a title up to its subtitle, empty if it has none, and the whole of it,
 // with the subtitle that a source gives by itself.
@@ -126,17 +143,40 @@ func mainTitle(title, subtitle string) (main, whole string) {
 	if subtitle != "" && !strings.Contains(title, subtitle) {
 		return title, title + ": " + subtitle
 	}
-	first := len(title)
-	for _, sign := range subtitleSigns {
-		if i := strings.Index(title, sign); i > 0 && i < first {
-			first = i
-		}
+	first := firstSign(title, subtitleSigns)
+	if hasWide(title) {
+		first = min(first, firstSign(title, wideSigns))
 	}
 	if first == len(title) {
 		return "", title
 	}
 	return title[:first], title
 }
+
+// firstSign is where the first of some signs stands in a title, its end if there is none.
+func firstSign(title string, signs []string) int {
+	first := len(title)
+	for _, sign := range signs {
+		if i := strings.Index(title, sign); i > 0 && i < first {
+			first = i
+		}
+	}
+	return first
+}
+
+// hasWide reports whether a text may have a character that stands for a syllable or a word, or a
+// sign such as a dash. Most texts have none, and this is seen at a glance.
+func hasWide(s string) bool {
+	for i := range len(s) {
+		if s[i] >= firstOfWide {
+			return true
+		}
+	}
+	return false
+}
+
+// firstOfWide is the least byte with which characters from U+1000 on begin.
+const firstOfWide = 0xE1
 
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
@@ -159,6 +199,9 @@ func isDenseRune(r rune) bool {
 
 // isDense reports whether a text is in a script whose characters are syllables or words.
 func isDense(s string) bool {
+	if !hasWide(s) {
+		return false
+	}
 	dense, others := 0, 0
 	for _, r := range s {
 		switch {
@@ -310,8 +353,10 @@ func tellingOf(title string) string {
 		}
 		return b.String()
 	}
-	for w := range strings.SplitSeq(title, " ") {
-		if w != "" && tells(w) {
+	for title != "" {
+		var w string
+		w, title, _ = strings.Cut(title, " ")
+		if tells(w) {
 			b.WriteString(w)
 			b.WriteByte(' ')
 		}
@@ -361,11 +406,12 @@ const shortestTitle = 20
 // sayingTitle reports whether a normal title says which text it is of. Ideographs and
 // syllables count as two letters.
 func sayingTitle(t string) bool {
-	letters := 0
-	for _, r := range t {
-		letters++
-		if isDenseRune(r) {
-			letters++
+	letters := utf8.RuneCountInString(t)
+	if hasWide(t) {
+		for _, r := range t {
+			if isDenseRune(r) {
+				letters++
+			}
 		}
 	}
 	return letters >= shortestTitle && !commonTitles[t]
