@@ -160,23 +160,32 @@ func (p *person) open(path string) {
 }
 
 // click clicks on something and waits for the page that it leads to. A page that follows
-// what happens may draw it anew between the look and the click, which then was none.
+// what happens may draw it anew between the look and the click, which then was none, or met
+// something else: it is made again.
 func (p *person) click(selector string) {
 	p.Helper()
 	var was float64
+	listens := fmt.Sprintf(`window.met = false
+		addEventListener("click", e => { window.met ||= e.target.closest(%q) !== null }, {capture: true})
+		performance.timeOrigin`, selector)
 	for {
-		err := chromedp.Run(p.tab,
-			chromedp.Evaluate(`performance.timeOrigin`, &was),
-			chromedp.Click(selector, chromedp.ByQuery))
-		if err == nil {
+		err := chromedp.Run(p.tab, chromedp.Evaluate(listens, &was), chromedp.Click(selector, chromedp.ByQuery))
+		if err == nil && p.hasMet(was) {
 			break
 		}
-		if p.tab.Err() != nil || !strings.Contains(err.Error(), "Could not find node") {
+		if p.tab.Err() != nil || err != nil && !strings.Contains(err.Error(), "Could not find node") {
 			p.Fatalf("click on %s: %v", selector, err)
 		}
 	}
 	p.clicks++
 	p.until("the next page", fmt.Sprintf(`performance.timeOrigin > %f && document.documentElement.dataset.ready`, was))
+}
+
+// hasMet reports whether a click met what it was meant for: it says so, or the page is gone.
+func (p *person) hasMet(origin float64) (met bool) {
+	p.Helper()
+	err := chromedp.Run(p.tab, chromedp.Evaluate(fmt.Sprintf(`performance.timeOrigin > %f || window.met`, origin), &met))
+	return met || err != nil
 }
 
 // until waits until the page says yes. If it never does, what it said last is told.
