@@ -253,23 +253,7 @@ func editRatio(a, b string) float64 {
 		return 0
 	}
 	x, y = difference(x, y) // what both begin and end with need not be changed
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, r := range x {
-		before := row[0]
-		row[0] = i + 1
-		for j, s := range y {
-			cost := before
-			if r != s {
-				cost = 1 + min(before, row[j], row[j+1])
-			}
-			before = row[j+1]
-			row[j+1] = cost
-		}
-	}
-	return 1 - float64(row[len(y)])/float64(longest)
+	return 1 - float64(editDistance(x, y))/float64(longest)
 }
 
 // otherWords reports whether one title has words in place of others of the other title.
