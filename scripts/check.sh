@@ -20,10 +20,10 @@ step() {
 }
 # silent COMMAND: fails if the command says anything.
 silent() { local d; d=$("$@" 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
-# Vet goes first and alone: it compiles everything, which the others would each do again.
 bad=0
 # What is needed is fetched first: a check that must say nothing would else say that it fetches it.
 go mod download || bad=1
+# Vet goes first and alone: it compiles everything, which the others would each do again.
 echo "== vet"
 go vet ./... || bad=1
 step "format" silent bash -c 'go tool gofumpt -l .; gofmt -l .'

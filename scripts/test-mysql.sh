@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs on MySQL 9 those tests in which it may differ from MariaDB, with which `make test` runs
-# everything: they know it by the address in PATRA_TEST_MYSQL, or it is started here if it is
-# installed. With --list it names them. A test that asks MySQL and is not among them fails in
-# `make test`.
+# Runs on MySQL 9 the tests in which it may differ from MariaDB, on which `make test` runs
+# everything. PATRA_TEST_MYSQL gives the address of a server; without it one is started here, if
+# it is installed. With --list the tests are only named. A test that asks MySQL and is not among
+# them fails in `make test`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
