@@ -223,10 +223,7 @@ func sameJournal(a, b *Record) verdict {
 }
 
 // smallWords are left out of names that are shortened.
-var smallWords = map[string]bool{"of": true, "the": true, "and": true, "in": true, "for": true, "on": true, "a": true, "de": true, "la": true, "et": true, "und": true, "der": true, "des": true}
-
-// longestSmallWord is how long the longest of them is.
-const longestSmallWord = len("the")
+var smallWords = newVocabulary("of", "the", "and", "in", "for", "on", "a", "de", "la", "et", "und", "der", "des")
 
 // abbreviates reports whether a name of a journal is a longer one, shortened word by
 // word: J Clin Invest, Journal of Clinical Investigation.
@@ -234,10 +231,10 @@ func abbreviates(short, long string) bool {
 	words := strings.Fields(long)
 	i := 0
 	for w := range strings.FieldsSeq(short) {
-		if smallWords[w] {
+		if smallWords.has(w) {
 			continue
 		}
-		for i < len(words) && smallWords[words[i]] && !strings.HasPrefix(words[i], w) {
+		for i < len(words) && smallWords.has(words[i]) && !strings.HasPrefix(words[i], w) {
 			i++
 		}
 		if i == len(words) || !strings.HasPrefix(words[i], w) {
@@ -245,7 +242,7 @@ func abbreviates(short, long string) bool {
 		}
 		i++
 	}
-	for i < len(words) && smallWords[words[i]] {
+	for i < len(words) && smallWords.has(words[i]) {
 		i++
 	}
 	return i > 0 && i == len(words)

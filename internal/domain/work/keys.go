@@ -156,7 +156,7 @@ func keyLetters(title string) string {
 	var out strings.Builder
 	out.Grow(len(title))
 	for w := range strings.SplitSeq(title, " ") {
-		if len(w) > longestSmallWord || !smallWords[w] {
+		if !smallWords.has(w) {
 			out.WriteString(w)
 		}
 	}

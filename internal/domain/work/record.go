@@ -129,7 +129,8 @@ type author struct {
 	Name   string `json:"name"`
 }
 
-// Read takes what matters out of the mapped fields of a record.
+// Read takes what matters out of the mapped fields of a record. Its texts are parts of doc, which
+// must not be changed as long as the record is used.
 func Read(key Key, doc []byte) (Record, error) {
 	f, err := fieldsOf(key, doc)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // errUnusual: the fields are not written as packs write them. Whoever meets it reads
@@ -13,9 +14,10 @@ var errUnusual = errors.New("fields are written in an unusual way")
 
 // readFields takes the fields that matter out of a record's mapped fields. Most of
 // these are never looked at here (the abstract, the references), and every record that
-// is stored is read so: what does not matter is stepped over and not decoded.
+// is stored is read so: what does not matter is stepped over and not decoded, and the rest is not
+// copied. Whoever has the fields must not change doc.
 func readFields(doc []byte) (f fields, err error) {
-	s := scanner{doc: string(doc)} // copied once, and the texts below are parts of it
+	s := scanner{doc: unsafe.String(unsafe.SliceData(doc), len(doc))} // the texts below are parts of it
 	err = s.object(func(name string) error { return s.field(&f, name) })
 	if err == nil && !s.atEnd() {
 		err = errUnusual

@@ -3,7 +3,13 @@ package work
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/domain/letters"
+	"github.com/papertrace/patra/internal/domain/markup"
 )
 
 // slowRead reads fields as the standard library does.
@@ -47,19 +53,59 @@ func FuzzReadFields(f *testing.F) {
 	})
 }
 
+var foldedTexts = []string{
+	"", " ", "A title", "it's  the Müller-case", "x_y 12", "  lead & trail. ", "a<b", "\tTab\nline", "don't", "'", "Erratum: to x", "\"Correction: \" y", "_not",
+	"Reply", "co", "Notice of retraction: x", "author Correction here", "12 retraction notes", "Retracted: a thing",
+	"Sjögren's R&D", "R&amp;D <i>in vivo</i>\u2014 Ｗide", "Gue\u0301rin \u212belvin \u212a", "\u2019s-Gravenhage", "前言: x", "Łódź–Æther ½", "\xff<b>", "&lt;b&gt;x",
+}
+
+// slowFold folds a text by the rules that hold for every character.
+func slowFold(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range markup.Plain(s) {
+		r = unicode.ToLower(letters.Narrow(r))
+		if letters.IsMark(r) || strings.ContainsRune("'\u2019\u2018\u02bc", r) {
+			continue
+		}
+		if (r < 0x80 && (r < 'a' || r > 'z') && (r < '0' || r > '9')) || (r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsNumber(r)) {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		gap = false
+		if plain, marked := letters.Plain(r); marked {
+			b.WriteString(plain)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func FuzzFold(f *testing.F) {
+	for _, s := range foldedTexts {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := fold(s), slowFold(s); got != want {
+			t.Errorf("%q: %q and not %q", s, got, want)
+		}
+		wide := strings.ContainsFunc(s, func(r rune) bool { return r >= 0x1000 })
+		if utf8.ValidString(s) && wide && !hasWide(s) || hasWide(s) && strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 {
+			t.Errorf("%q: wide %v", s, hasWide(s))
+		}
+	})
+}
+
 // TestFold_ShortcutsAreTheLongWay: what is folded or recognised quickly is what it would
 // be by the rules that hold for every text.
 func TestFold_ShortcutsAreTheLongWay(t *testing.T) {
-	texts := []string{
-		"", " ", "A title", "it's  the Müller-case", "x_y 12", "  lead & trail. ", "a<b", "\tTab\nline", "don't", "'", "Erratum: to x", "\"Correction: \" y", "_not",
-		"Reply", "co", "Notice of retraction: x", "author Correction here", "12 retraction notes", "Retracted: a thing",
-	}
-	for _, s := range texts {
-		if isPlainASCII(s) {
-			slow := fold(s + "<") // a sign that is no markup takes the long way and leaves nothing
-			if got := foldASCII(s); got != slow {
-				t.Errorf("%q: %q and not %q", s, got, slow)
-			}
+	for _, s := range foldedTexts {
+		if got, want := fold(s), slowFold(s); got != want {
+			t.Errorf("%q: %q and not %q", s, got, want)
 		}
 		if got := isNoticeTitle(s); got != noticeTitle.MatchString(s) {
 			t.Errorf("%q: notice %v", s, got)

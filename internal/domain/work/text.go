@@ -24,13 +24,26 @@ func fold(s string) string {
 	b.Grow(len(s))
 	gap := false
 	for _, r := range s {
-		r = unicode.ToLower(letters.Narrow(r))
-		switch {
-		case r < 0x80 && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9'):
-		case letters.IsMark(r) || r == '\'' || r == '\u2019' || r == '\u2018' || r == '\u02bc':
+		if r >= 0x80 {
+			r = unicode.ToLower(letters.Narrow(r))
+		}
+		if r < 0x80 {
+			c := asciiForms[r]
+			if c == 0 {
+				gap = gap || b.Len() > 0 && r != '\''
+				continue
+			}
+			if gap {
+				b.WriteByte(' ')
+				gap = false
+			}
+			b.WriteByte(c)
 			continue
-		case r >= 0x80 && (unicode.IsLetter(r) || unicode.IsNumber(r)):
-		default:
+		}
+		switch {
+		case letters.IsMark(r) || r == '\u2019' || r == '\u2018' || r == '\u02bc':
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
 			gap = b.Len() > 0
 			continue
 		}
@@ -167,6 +180,14 @@ func firstSign(title string, signs []string) int {
 // hasWide reports whether a text may have a character that stands for a syllable or a word, or a
 // sign such as a dash. Most texts have none, and this is seen at a glance.
 func hasWide(s string) bool {
+	const notASCII = 0x8080808080808080
+	for len(s) >= 8 { // eight letters of ASCII at a time
+		some := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if some&notASCII != 0 {
+			break
+		}
+		s = s[8:]
+	}
 	for i := range len(s) {
 		if s[i] >= firstOfWide {
 			return true
@@ -277,7 +298,7 @@ func wordsBeside(title, other string) string {
 	var b strings.Builder
 	have := strings.Fields(other)
 	for w := range strings.FieldsSeq(title) {
-		if !smallWords[w] && len(w) > 3 && !slices.Contains(have, w) {
+		if len(w) > 3 && !smallWords.has(w) && !slices.Contains(have, w) {
 			b.WriteString(w)
 		}
 	}
@@ -307,18 +328,38 @@ func isRoman(w string) bool {
 	return false
 }
 
-// changesTitle reports whether a word changes what a title is about: with one of them in
-// only one of two titles these are two texts.
-func changesTitle(w string) bool {
-	switch w {
-	case "protocol", "erratum", "errata", "corrigendum", "correction", "reply", "response", "comment", "comments", "commentary", "retraction",
-		"editorial", "supplement", "supplementary", "part", "appendix", "stage", "update", "updated", "abstract", "poster", "rebuttal",
-		"addendum", "first", "second", "third", "fourth", "reanalysis", "replication", "dataset", "data", "not", "no", "without", "review",
-		"summary", "translation", "reprint", "followup", "male", "female", "men", "women", "boys", "girls", "children", "adults", "follow",
-		"acute", "chronic", "north", "south", "east", "west":
-		return true
+// changing are words that change what a title is about: with one of them in only one of two titles
+// these are two texts.
+var changing = newVocabulary("protocol", "erratum", "errata", "corrigendum", "correction", "reply", "response", "comment", "comments", "commentary", "retraction",
+	"editorial", "supplement", "supplementary", "part", "appendix", "stage", "update", "updated", "abstract", "poster", "rebuttal",
+	"addendum", "first", "second", "third", "fourth", "reanalysis", "replication", "dataset", "data", "not", "no", "without", "review",
+	"summary", "translation", "reprint", "followup", "male", "female", "men", "women", "boys", "girls", "children", "adults", "follow",
+	"acute", "chronic", "north", "south", "east", "west")
+
+// vocabulary is a set of words in small letters. It is mostly asked for words that are not in it.
+type vocabulary struct {
+	all map[string]bool
+	// begins has for every length of a word a bit for each letter that one begins with.
+	begins [longestKnown + 1]uint32
+}
+
+// longestKnown is how long the words of a set may be.
+const longestKnown = 16
+
+func newVocabulary(list ...string) *vocabulary {
+	set := &vocabulary{all: make(map[string]bool, len(list))}
+	for _, w := range list {
+		set.all[w] = true
+		set.begins[len(w)] |= 1 << (w[0] - 'a')
 	}
-	return false
+	return set
+}
+
+func (set *vocabulary) has(w string) bool {
+	if w == "" || len(w) > longestKnown || set.begins[len(w)]>>(w[0]-'a')&1 == 0 {
+		return false
+	}
+	return set.all[w]
 }
 
 // tellApart reports whether two titles differ in a number, a numeral or a word that
@@ -361,7 +402,7 @@ func tells(w string) bool {
 			return true
 		}
 	}
-	return isRoman(w) || changesTitle(w)
+	return isRoman(w) || changing.has(w)
 }
 
 // commonTitles head many texts: they say nothing about which.

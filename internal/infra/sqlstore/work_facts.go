@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -167,7 +168,7 @@ func (l *linking) read(ids []int64) error {
 			if err != nil {
 				return fmt.Errorf("record %s %s: %w", key.Source, key.ID, err)
 			}
-			rec, err := work.Read(key, doc)
+			rec, err := work.Read(key, bytes.Clone(doc)) // what is kept of it would hold the whole body
 			if err != nil {
 				// Fields that are not as packs write them say nothing about the work. The
 				// record is a work of its own, and others are linked all the same.
