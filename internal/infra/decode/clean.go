@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"html"
 	"unicode"
 	"unicode/utf8"
@@ -168,21 +169,42 @@ func spaces(text []byte) int {
 }
 
 func words(text []byte) int {
-	for i, c := range text {
-		switch {
-		case c == ' ':
-			if i+1 == len(text) || spaces(text[i+1:min(len(text), i+4)]) > 0 {
-				return i
-			}
-		case c >= '\t' && c <= '\r':
-			return i
-		case maySpace(c):
-			if r, _ := utf8.DecodeRune(text[i:]); unicode.IsSpace(r) {
+	for i := 0; i < len(text); {
+		if i+9 <= len(text) && areWords(text[i:]) {
+			i += 8
+			continue
+		}
+		for end := min(i+8, len(text)); i < end; i++ {
+			if endsWords(text[i:]) {
 				return i
 			}
 		}
 	}
 	return len(text)
+}
+
+// areWords reports whether the next nine bytes are of ASCII and without a space but single blanks.
+// It may say no where they are.
+func areWords(text []byte) bool {
+	x := binary.LittleEndian.Uint64(text)
+	y := binary.LittleEndian.Uint64(text[1:])
+	first, second := x^ones*' ', y^ones*' '
+	blanks := (first - ones) &^ first & (second - ones) &^ second // where two are side by side
+	return (blanks|x|y|(x-ones*' ')&^x|(y-ones*' ')&^y)&highs == 0
+}
+
+// endsWords reports whether a text begins with a space that is more than a blank between two words.
+func endsWords(text []byte) bool {
+	switch c := text[0]; {
+	case c == ' ':
+		return len(text) == 1 || spaces(text[1:min(len(text), 4)]) > 0
+	case c >= '\t' && c <= '\r':
+		return true
+	case maySpace(c):
+		r, _ := utf8.DecodeRune(text)
+		return unicode.IsSpace(r)
+	}
+	return false
 }
 
 // maySpace tells the bytes that all spaces beyond ASCII begin with.

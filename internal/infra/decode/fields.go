@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"regexp"
 	"strconv"
@@ -109,15 +110,30 @@ func (w *walk) appendField(dst []byte, f *field, group int32) ([]byte, bool) {
 }
 
 func appendString(dst, v []byte) []byte {
-	for _, c := range v {
-		if special[c] {
-			dst, _ = jsontext.AppendQuote(dst, v) // an item with bad UTF-8 does not come here
-			return dst
-		}
+	if hasSpecial(v) {
+		dst, _ = jsontext.AppendQuote(dst, v) // an item with bad UTF-8 does not come here
+		return dst
 	}
 	dst = append(dst, '"')
 	dst = append(dst, v...)
 	return append(dst, '"')
+}
+
+// hasSpecial reports whether something in a text must be escaped in a JSON string.
+func hasSpecial(v []byte) bool {
+	for ; len(v) >= 8; v = v[8:] {
+		x := binary.LittleEndian.Uint64(v)
+		quote, slash, del := x^ones*'"', x^ones*'\\', x^ones*0x7f
+		if ((quote-ones)&^quote|(slash-ones)&^slash|(del-ones)&^del|(x-ones*' ')&^x)&highs != 0 {
+			return true
+		}
+	}
+	for _, c := range v {
+		if special[c] {
+			return true
+		}
+	}
+	return false
 }
 
 // special are the bytes that must be escaped in a JSON string.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -77,9 +78,13 @@ func (w *walk) scalar(b []byte) []byte {
 			return b[1 : len(b)-1]
 		}
 		from := len(w.text.buf)
+		if w.spoils == nil {
+			w.text.buf = appendUnquoted(w.text.buf, b)
+			return w.text.take(from)
+		}
 		var err error
 		w.text.buf, err = jsontext.AppendUnquote(w.text.buf, b)
-		if err != nil && w.spoils != nil {
+		if err != nil {
 			return nil
 		}
 		return w.text.take(from)
@@ -88,6 +93,35 @@ func (w *walk) scalar(b []byte) []byte {
 	}
 	return b
 }
+
+// appendUnquoted appends the text of a JSON string. Most of what is escaped are strokes, quotation
+// marks and ends of lines; what is not is left to the library.
+func appendUnquoted(dst, quoted []byte) []byte {
+	before := len(dst)
+	text := quoted[1 : len(quoted)-1]
+	for {
+		n := bytes.IndexByte(text, '\\')
+		if n < 0 {
+			dst = append(dst, text...)
+			break
+		}
+		c := plainEscapes[text[n+1]]
+		if c == 0 {
+			dst, _ = jsontext.AppendUnquote(dst[:before], quoted)
+			return dst
+		}
+		dst = append(dst, text[:n]...)
+		dst = append(dst, c)
+		text = text[n+2:]
+	}
+	if !utf8.Valid(dst[before:]) {
+		dst, _ = jsontext.AppendUnquote(dst[:before], quoted)
+	}
+	return dst
+}
+
+// plainEscapes has what each letter behind a backslash stands for, 0 for u.
+var plainEscapes = [256]byte{'/': '/', '"': '"', '\\': '\\', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
 // textOf is the text of a match as the transforms of p want it.
 func (w *walk) textOf(p *pick, x *match) []byte {
