@@ -141,6 +141,11 @@ const (
 	thriftyCache  = 1 << 10
 )
 
+// logPages is how many pages SQLite's log has before they are moved into the file: 32 MiB. Most of
+// what a commit writes are pages of the index of keys that the commits before it wrote as well,
+// and of these only the newest is moved.
+const logPages = 8000
+
 // shrinkCache has SQLite write a large page to its log as it goes, instead of holding
 // all of it in memory until the commit. restore gives the cache its size back.
 func (s *Store) shrinkCache(ctx context.Context) (restore func()) {

@@ -136,6 +136,10 @@ func (p *packer) append(dst []byte, r *harvest.Record) ([]byte, packedBody) {
 	return dst, out
 }
 
+// packedShare says how much smaller than its items a page is when it is packed: with a dictionary
+// it is a quarter or a third, so that the memory set aside for it mostly suffices.
+const packedShare = 3
+
 // packFirst is how many bytes a page may have at most to be packed before its
 // transaction begins.
 const packFirst = 4 << 20
@@ -149,7 +153,7 @@ func (p *packer) packRecords(recs []harvest.Record) []packedBody {
 		return nil
 	}
 	out := make([]packedBody, len(recs))
-	buf := make([]byte, 0, size/2+64)
+	buf := make([]byte, 0, size/packedShare+64)
 	for i := range recs {
 		buf, out[i] = p.append(buf, &recs[i])
 	}

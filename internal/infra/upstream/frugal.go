@@ -22,7 +22,7 @@ func SetCollector() {
 }
 
 // amongPagesGC is by how many percent the heap may grow while no body is large.
-const amongPagesGC = 200
+const amongPagesGC = 175
 
 // thriftyGC is by how many percent the heap may then grow between collections.
 const thriftyGC = 3
