@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // LookupKey is a number under which records are found that may have to do with each
@@ -61,12 +62,15 @@ func (k LookupKey) Beside() (LookupKey, bool) {
 	return k ^ keyPointer, true
 }
 
-func mix(s string) uint64 {
+// mix is a number for a text, which may come in parts.
+func mix(parts ...string) uint64 {
 	// FNV-1a, as hash/fnv has it, without what it allocates.
 	x := uint64(14695981039346656037)
-	for i := range len(s) {
-		x ^= uint64(s[i])
-		x *= 1099511628211
+	for _, s := range parts {
+		for i := range len(s) {
+			x ^= uint64(s[i])
+			x *= 1099511628211
+		}
 	}
 	// The bits are spread once more: those that are cut off must not be missed.
 	x ^= x >> 33
@@ -75,31 +79,36 @@ func mix(s string) uint64 {
 	return x
 }
 
-func keyOf(s string, kind LookupKey) LookupKey { return LookupKey(mix(s))&^keyKinds | kind }
+func keyOf(kind LookupKey, parts ...string) LookupKey {
+	return LookupKey(mix(parts...))&^keyKinds | kind
+}
 
 // KeyOf is the key of an identifier that a record has.
-func KeyOf(id ID) LookupKey { return keyOf(id.String(), keyID) }
+func KeyOf(id ID) LookupKey { return keyOf(keyID, id.String()) }
 
 // Keys are those under which the record is found, sorted.
 func (r *Record) Keys() []LookupKey {
-	var out []LookupKey
+	out := make([]LookupKey, 0, usualKeys)
 	for _, c := range r.Claims {
 		out = append(out, KeyOf(c.ID))
 	}
 	for _, p := range r.Pointers {
-		out = append(out, keyOf(p.To.String(), keyPointer))
+		out = append(out, keyOf(keyPointer, p.To.String()))
 	}
 	if r.MergedInto != "" {
 		// The record that it was merged into is found by its own key.
-		out = append(out, keyOf(nameOf(Key{r.Key.Source, r.Key.Type, r.MergedInto}), keyPointer))
+		out = append(out, Key{r.Key.Source, r.Key.Type, r.MergedInto}.MergedKey())
 	}
 	for _, s := range r.Stems {
-		out = append(out, keyOf("stem "+s, keyAlike)|keyStem)
+		out = append(out, keyOf(keyAlike, "stem ", s)|keyStem)
 	}
-	out = append(out, r.likeness()...)
+	out = r.appendLikeness(out)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// usualKeys is how many keys few records have more of.
+const usualKeys = 8
 
 // SoughtKeys are the keys of what somebody types who looks for records: an identifier in any
 // of its forms, or a title, whole or by its first forty letters. They are sorted.
@@ -111,16 +120,16 @@ func SoughtKeys(text string) []LookupKey {
 		}
 	}
 	if title := normalTitle(text); sayingTitle(title) {
-		out = append(out, keyOf("title "+firstOf(keyLetters(title), longTitle), keyTitle))
+		out = append(out, keyOf(keyTitle, "title ", keyLetters(title)))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // MergedKey is the key under which those are found that were merged into the record.
-func (k Key) MergedKey() LookupKey { return keyOf(nameOf(k), keyPointer) }
-
-func nameOf(k Key) string { return "record " + k.Source + " " + k.Type + " " + k.ID }
+func (k Key) MergedKey() LookupKey {
+	return keyOf(keyPointer, "record ", k.Source, " ", k.Type, " ", k.ID)
+}
 
 // How many letters of a title stand in a key: few, with the first author, so that a
 // slip further on does no harm; more where they stand alone.
@@ -129,38 +138,43 @@ const (
 	longTitle  = 40
 )
 
-// likeness are the keys that probable doubles have in common.
-func (r *Record) likeness() []LookupKey {
+// appendLikeness appends the keys that probable doubles have in common.
+func (r *Record) appendLikeness(out []LookupKey) []LookupKey {
 	if r.Dead || r.Class == Notice || r.Class == Container || r.Class == Trial || len(r.Authors) == 0 {
-		return nil
+		return out
 	}
-	var out []LookupKey
 	// Titles that these words tell apart are never alike, so they need not meet. The key of
 	// a title alone is without them: people look for the beginning of a title by it.
-	telling := " " + tellingOf(r.Title)
+	telling := tellingOf(r.Title)
 	if sayingTitle(r.Title) {
 		t := keyLetters(r.Title)
 		out = append(out,
-			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0]+telling, keyTitle),
-			keyOf("title "+firstOf(t, longTitle), keyTitle))
+			keyOf(keyTitle, "title ", firstOf(t, shortTitle), " ", r.Authors[0], " ", telling),
+			keyOf(keyTitle, "title ", t))
 	}
 	if r.Page != "" && r.Year > 0 && r.Title != "" {
-		out = append(out, keyOf("place "+r.Authors[0]+" "+strconv.Itoa(r.Year)+" "+r.Page+telling, keyAlike)&^keyStem)
+		out = append(out, keyOf(keyAlike, "place ", r.Authors[0], " ", strconv.Itoa(r.Year), " ", r.Page, " ", telling)&^keyStem)
 	}
 	return out
 }
 
-// keyLetters are the letters of a title without its blanks, and without small words:
+// keyLetters are the first letters of a title without its blanks, and without small words:
 // these come and go between a preprint and its article.
 func keyLetters(title string) string {
 	var out strings.Builder
-	out.Grow(len(title))
+	out.Grow(min(len(title), longTitle+longestKnown))
+	letters := 0
 	for w := range strings.SplitSeq(title, " ") {
-		if !smallWords.has(w) {
-			out.WriteString(w)
+		if smallWords.has(w) {
+			continue
+		}
+		out.WriteString(w)
+		letters += utf8.RuneCountInString(w)
+		if letters >= longTitle {
+			break
 		}
 	}
-	return out.String()
+	return firstOf(out.String(), longTitle)
 }
 
 // firstOf are the first n letters of a text.

@@ -176,6 +176,7 @@ func identify(key Key, f *fields, title string) Record {
 	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
 	c.relate()
 	r.Title = normalTitle(title)
+	r.Authors = slices.Grow(r.Authors, len(f.Authors))
 	for _, a := range f.Authors {
 		if name := familyOf(a); name != "" {
 			r.Authors = append(r.Authors, name)

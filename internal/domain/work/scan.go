@@ -136,10 +136,8 @@ func (s *scanner) texts(into *[]string) error {
 	}
 	*into = []string{}
 	return s.list('[', ']', func() error {
-		var text string
-		err := s.text(&text)
-		*into = append(*into, text)
-		return err
+		*into = append(*into, "")
+		return s.text(&(*into)[len(*into)-1])
 	})
 }
 

@@ -57,6 +57,7 @@ var foldedTexts = []string{
 	"", " ", "A title", "it's  the Müller-case", "x_y 12", "  lead & trail. ", "a<b", "\tTab\nline", "don't", "'", "Erratum: to x", "\"Correction: \" y", "_not",
 	"Reply", "co", "Notice of retraction: x", "author Correction here", "12 retraction notes", "Retracted: a thing",
 	"Sjögren's R&D", "R&amp;D <i>in vivo</i>\u2014 Ｗide", "Gue\u0301rin \u212belvin \u212a", "\u2019s-Gravenhage", "前言: x", "Łódź–Æther ½", "\xff<b>", "&lt;b&gt;x",
+	". a. b", ": a - b", " - a - b: c", "a - b", "a:  b? c", ". - x. y", "x . - y", "? ? : a",
 }
 
 // slowFold folds a text by the rules that hold for every character.
@@ -85,6 +86,17 @@ func slowFold(s string) string {
 	return b.String()
 }
 
+// slowSign finds the first of some signs that stands behind the beginning of a title.
+func slowSign(title string) int {
+	first := len(title)
+	for _, sign := range []string{": ", " - ", "? ", ". "} {
+		if i := strings.Index(title, sign); i > 0 && i < first {
+			first = i
+		}
+	}
+	return first
+}
+
 func FuzzFold(f *testing.F) {
 	for _, s := range foldedTexts {
 		f.Add(s)
@@ -92,6 +104,9 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if got, want := fold(s), slowFold(s); got != want {
 			t.Errorf("%q: %q and not %q", s, got, want)
+		}
+		if got, want := firstPlainSign(s), slowSign(s); got != want {
+			t.Errorf("%q: the subtitle begins at %d, not at %d", s, got, want)
 		}
 		wide := strings.ContainsFunc(s, func(r rune) bool { return r >= 0x1000 })
 		if utf8.ValidString(s) && wide && !hasWide(s) || hasWide(s) && strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 {
@@ -106,6 +121,9 @@ func TestFold_ShortcutsAreTheLongWay(t *testing.T) {
 	for _, s := range foldedTexts {
 		if got, want := fold(s), slowFold(s); got != want {
 			t.Errorf("%q: %q and not %q", s, got, want)
+		}
+		if got, want := firstPlainSign(s), slowSign(s); got != want {
+			t.Errorf("%q: the subtitle begins at %d, not at %d", s, got, want)
 		}
 		if got := isNoticeTitle(s); got != noticeTitle.MatchString(s) {
 			t.Errorf("%q: notice %v", s, got)

@@ -143,12 +143,9 @@ func normalTitle(s string) string {
 	return t
 }
 
-// subtitleSigns stand between a title and its subtitle, and so do wideSigns, which are not of ASCII
-// alone.
-var (
-	subtitleSigns = []string{": ", " - ", "? ", ". "}
-	wideSigns     = []string{" – ", " — ", "：", "——"}
-)
+// wideSigns stand between a title and its subtitle, as those of [firstPlainSign] do, and are not of
+// ASCII alone.
+var wideSigns = []string{" – ", " — ", "：", "——"}
 
 // mainTitle is a title up to its subtitle, empty if it has none, and the whole of it,
 // with the subtitle that a source gives by itself.
@@ -156,9 +153,13 @@ func mainTitle(title, subtitle string) (main, whole string) {
 	if subtitle != "" && !strings.Contains(title, subtitle) {
 		return title, title + ": " + subtitle
 	}
-	first := firstSign(title, subtitleSigns)
+	first := firstPlainSign(title)
 	if hasWide(title) {
-		first = min(first, firstSign(title, wideSigns))
+		for _, sign := range wideSigns {
+			if i := strings.Index(title, sign); i > 0 && i < first {
+				first = i
+			}
+		}
 	}
 	if first == len(title) {
 		return "", title
@@ -166,15 +167,31 @@ func mainTitle(title, subtitle string) (main, whole string) {
 	return title[:first], title
 }
 
-// firstSign is where the first of some signs stands in a title, its end if there is none.
-func firstSign(title string, signs []string) int {
-	first := len(title)
-	for _, sign := range signs {
-		if i := strings.Index(title, sign); i > 0 && i < first {
-			first = i
+// firstPlainSign is where the first sign of ASCII stands between a title and its subtitle, the
+// end of the title if there is none. One that a title begins with does not count, nor does that
+// sign further on.
+func firstPlainSign(title string) int {
+	var begun byte // the sign that the title begins with
+	for i := 0; i < len(title); i++ {
+		n := strings.IndexByte(title[i:], ' ')
+		if n < 0 {
+			break
+		}
+		i += n
+		if i > 0 && (title[i-1] == ':' || title[i-1] == '?' || title[i-1] == '.') && title[i-1] != begun {
+			if i > 1 {
+				return i - 1
+			}
+			begun = title[0]
+		}
+		if strings.HasPrefix(title[i:], " - ") && begun != '-' {
+			if i > 0 {
+				return i
+			}
+			begun = '-'
 		}
 	}
-	return first
+	return len(title)
 }
 
 // hasWide reports whether a text may have a character that stands for a syllable or a word, or a
