@@ -53,6 +53,10 @@ func mayCite(text string) bool {
 	return false
 }
 
+// isNotKept reports whether a folder holds what was built or fetched, such as the other programs of
+// make bench-peers, and is no part of the repository.
+func isNotKept(name string) bool { return name == ".git" || name == "bin" || name == ".cache" }
+
 // eachFile calls f with every file of the tree that one of the endings fits,
 // leaving out recorded replies.
 func eachFile(t *testing.T, endings []string, f func(name, text string)) {
@@ -61,7 +65,7 @@ func eachFile(t *testing.T, endings []string, f func(name, text string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "bin") {
+		if d.IsDir() && (d.Name() == "testdata" || isNotKept(name)) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(name, end) }) {
