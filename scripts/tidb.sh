@@ -7,8 +7,15 @@ cd "$(dirname "$0")/.."
 . scripts/servers.sh
 VERSION=20260424041109-25fa27a6a136
 
+# module_folder fetches a module and says where it lies, or why it cannot be had.
 module_folder() { # module@version
-  go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)",\{0,1\}/\1/p'
+  local said
+  said=$(go mod download -json "$1" 2>&1) || {
+    echo "TiDB cannot be built: $(sed -n 's/.*"Error": "\(.*\)",\{0,1\}/\1/p' <<<"$said")" >&2
+    echo "next: build tidb-server elsewhere, and say by PATRA_TIDB where it is" >&2
+    return 1
+  }
+  sed -n 's/.*"Dir": "\(.*\)",\{0,1\}/\1/p' <<<"$said"
 }
 
 # build_tidb puts the server's program where its argument says. TiDB's parser is a module of its own, which its build looks
