@@ -10,7 +10,7 @@ import (
 
 var texts = []string{
 	"", " ", "plain words of some length, one blank between two", "two  blanks at the end of eight", "eight by \tte", "a\u00a0b", "eight by\u2003te",
-	`an "article" of <b>two</b>`, `a \ b`, "del\x7f", "ends here ", "1234567 ", "1234567  x", "1234567 \n", "\xff\xfe", "été — naïve et longue",
+	"eight b \u00a0te", `an "article" of <b>two</b>`, `a \ b`, "a long del\x7f text", "ends here ", "1234567 ", "1234567  x", "1234567 \n", "\xff\xfe", "été — naïve et longue",
 }
 
 // FuzzEightAtOnce: what looks at eight bytes at a time finds what one byte after the other does.
