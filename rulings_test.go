@@ -53,9 +53,11 @@ func mayCite(text string) bool {
 	return false
 }
 
-// isNotKept reports whether a folder holds what was built or fetched, such as the other programs of
-// make bench-peers, and is no part of the repository.
-func isNotKept(name string) bool { return name == ".git" || name == "bin" || name == ".cache" }
+// isNotKept reports whether it is a folder of what was built or fetched, such as the other programs
+// of make bench-peers, and no part of the repository. In a second work tree .git is a file.
+func isNotKept(name string, d fs.DirEntry) bool {
+	return d.IsDir() && (name == ".git" || name == "bin" || name == ".cache")
+}
 
 // eachFile calls f with every file of the tree that one of the endings fits,
 // leaving out recorded replies.
@@ -65,7 +67,7 @@ func eachFile(t *testing.T, endings []string, f func(name, text string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || isNotKept(name)) {
+		if isNotKept(name, d) || d.IsDir() && d.Name() == "testdata" {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(name, end) }) {

@@ -162,7 +162,7 @@ func (r *Record) appendLikeness(out []LookupKey) []LookupKey {
 // these come and go between a preprint and its article.
 func keyLetters(title string) string {
 	var out strings.Builder
-	out.Grow(min(len(title), longTitle+longestKnown))
+	out.Grow(min(len(title), 2*longTitle))
 	letters := 0
 	for w := range strings.SplitSeq(title, " ") {
 		if smallWords.has(w) {

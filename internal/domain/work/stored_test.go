@@ -6,7 +6,7 @@ import (
 )
 
 // TestKeys_AsTheyAreStored: the keys of records are in the index of every store, so they never
-// change. These were written down when they were first made so.
+// change. These were printed by the patra before the one that hashes keys in parts.
 func TestKeys_AsTheyAreStored(t *testing.T) {
 	for _, c := range []struct {
 		source, id, doc string

@@ -27,20 +27,14 @@ func fold(s string) string {
 		if r >= 0x80 {
 			r = unicode.ToLower(letters.Narrow(r))
 		}
-		if r < 0x80 {
-			c := asciiForms[r]
-			if c == 0 {
+		var plain byte // the form of a character of ASCII
+		switch {
+		case r < 0x80:
+			plain = asciiForms[r]
+			if plain == 0 {
 				gap = gap || b.Len() > 0 && r != '\''
 				continue
 			}
-			if gap {
-				b.WriteByte(' ')
-				gap = false
-			}
-			b.WriteByte(c)
-			continue
-		}
-		switch {
 		case letters.IsMark(r) || r == '\u2019' || r == '\u2018' || r == '\u02bc':
 			continue
 		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
@@ -51,8 +45,10 @@ func fold(s string) string {
 			b.WriteByte(' ')
 			gap = false
 		}
-		if plain, marked := letters.Plain(r); marked {
-			b.WriteString(plain)
+		if plain != 0 {
+			b.WriteByte(plain)
+		} else if text, marked := letters.Plain(r); marked {
+			b.WriteString(text)
 		} else {
 			b.WriteRune(r)
 		}
@@ -143,9 +139,12 @@ func normalTitle(s string) string {
 	return t
 }
 
-// wideSigns stand between a title and its subtitle, as those of [firstPlainSign] do, and are not of
-// ASCII alone.
-var wideSigns = []string{" – ", " — ", "：", "——"}
+// subtitleSigns stand between a title and its subtitle, and so do wideSigns, which are not of ASCII
+// alone.
+var (
+	subtitleSigns = []string{": ", " - ", "? ", ". "}
+	wideSigns     = []string{" – ", " — ", "：", "——"}
+)
 
 // mainTitle is a title up to its subtitle, empty if it has none, and the whole of it,
 // with the subtitle that a source gives by itself.
@@ -153,13 +152,9 @@ func mainTitle(title, subtitle string) (main, whole string) {
 	if subtitle != "" && !strings.Contains(title, subtitle) {
 		return title, title + ": " + subtitle
 	}
-	first := firstPlainSign(title)
+	first := firstSign(title, subtitleSigns)
 	if hasWide(title) {
-		for _, sign := range wideSigns {
-			if i := strings.Index(title, sign); i > 0 && i < first {
-				first = i
-			}
-		}
+		first = min(first, firstSign(title, wideSigns))
 	}
 	if first == len(title) {
 		return "", title
@@ -167,44 +162,20 @@ func mainTitle(title, subtitle string) (main, whole string) {
 	return title[:first], title
 }
 
-// firstPlainSign is where the first sign of ASCII stands between a title and its subtitle, the
-// end of the title if there is none. One that a title begins with does not count, nor does that
-// sign further on.
-func firstPlainSign(title string) int {
-	var begun byte // the sign that the title begins with
-	for i := 0; i < len(title); i++ {
-		n := strings.IndexByte(title[i:], ' ')
-		if n < 0 {
-			break
-		}
-		i += n
-		if i > 0 && (title[i-1] == ':' || title[i-1] == '?' || title[i-1] == '.') && title[i-1] != begun {
-			if i > 1 {
-				return i - 1
-			}
-			begun = title[0]
-		}
-		if strings.HasPrefix(title[i:], " - ") && begun != '-' {
-			if i > 0 {
-				return i
-			}
-			begun = '-'
+// firstSign is where the first of some signs stands in a title, its end if there is none.
+func firstSign(title string, signs []string) int {
+	first := len(title)
+	for _, sign := range signs {
+		if i := strings.Index(title, sign); i > 0 && i < first {
+			first = i
 		}
 	}
-	return len(title)
+	return first
 }
 
 // hasWide reports whether a text may have a character that stands for a syllable or a word, or a
 // sign such as a dash. Most texts have none, and this is seen at a glance.
 func hasWide(s string) bool {
-	const notASCII = 0x8080808080808080
-	for len(s) >= 8 { // eight letters of ASCII at a time
-		some := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		if some&notASCII != 0 {
-			break
-		}
-		s = s[8:]
-	}
 	for i := range len(s) {
 		if s[i] >= firstOfWide {
 			return true

@@ -188,9 +188,8 @@ func words(text []byte) int {
 func areWords(text []byte) bool {
 	x := binary.LittleEndian.Uint64(text)
 	y := binary.LittleEndian.Uint64(text[1:])
-	first, second := x^ones*' ', y^ones*' '
-	blanks := (first - ones) &^ first & (second - ones) &^ second // where two are side by side
-	return (blanks|x|y|(x-ones*' ')&^x|(y-ones*' ')&^y)&highs == 0
+	twoBlanks := zeros(x^ones*' ') & zeros(y^ones*' ')
+	return (twoBlanks|x|y|controls(x)|controls(y))&highs == 0
 }
 
 // endsWords reports whether a text begins with a space that is more than a blank between two words.

@@ -123,8 +123,7 @@ func appendString(dst, v []byte) []byte {
 func hasSpecial(v []byte) bool {
 	for ; len(v) >= 8; v = v[8:] {
 		x := binary.LittleEndian.Uint64(v)
-		quote, slash, del := x^ones*'"', x^ones*'\\', x^ones*0x7f
-		if ((quote-ones)&^quote|(slash-ones)&^slash|(del-ones)&^del|(x-ones*' ')&^x)&highs != 0 {
+		if (zeros(x^ones*'"')|zeros(x^ones*'\\')|zeros(x^ones*0x7f)|controls(x))&highs != 0 {
 			return true
 		}
 	}

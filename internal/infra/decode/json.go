@@ -413,8 +413,8 @@ func nextQuote(b []byte, i int) int {
 		if i+8 > len(b) {
 			break
 		}
-		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'"'
-		if m := (x - ones) &^ x & highs; m != 0 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		if m := zeros(x^ones*'"') & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		i += 8

@@ -107,6 +107,11 @@ name:
 	goto value
 }
 
+// zeros sets the highest bit of each byte of x that is 0, controls that of each that is less than a blank.
+// The lowest bit that is set is right; those above it need not be. The other bits of a byte say nothing.
+func zeros(x uint64) uint64    { return (x - ones) &^ x }
+func controls(x uint64) uint64 { return (x - ones*' ') &^ x }
+
 // scanString returns where the string that opens at i ends, and chars with what
 // it may hold; it looks some bytes beyond its end.
 func scanString(b []byte, i int, chars charset) (int, charset) {
@@ -114,9 +119,7 @@ func scanString(b []byte, i int, chars charset) (int, charset) {
 		for i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
 			chars |= charset(x & highs)
-			quote, slash := x^ones*'"', x^ones*'\\'
-			// Of each, the lowest bit that is set is right.
-			m := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*' ')&^x) & highs
+			m := (zeros(x^ones*'"') | zeros(x^ones*'\\') | controls(x)) & highs
 			if m != 0 {
 				i += bits.TrailingZeros64(m) >> 3
 				break

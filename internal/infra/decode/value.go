@@ -78,7 +78,7 @@ func (w *walk) scalar(b []byte) []byte {
 			return b[1 : len(b)-1]
 		}
 		from := len(w.text.buf)
-		if w.spoils == nil {
+		if w.spoils == nil { // the string is one that JSON allows
 			w.text.buf = appendUnquoted(w.text.buf, b)
 			return w.text.take(from)
 		}

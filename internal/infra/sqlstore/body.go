@@ -136,8 +136,8 @@ func (p *packer) append(dst []byte, r *harvest.Record) ([]byte, packedBody) {
 	return dst, out
 }
 
-// packedShare says how much smaller than its items a page is when it is packed: with a dictionary
-// it is a quarter or a third, so that the memory set aside for it mostly suffices.
+// packedShare: a third of what the items of a page take is set aside for it when it is packed. With a
+// dictionary it mostly takes a quarter.
 const packedShare = 3
 
 // packFirst is how many bytes a page may have at most to be packed before its
