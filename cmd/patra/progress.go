@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -56,15 +55,6 @@ func (c *cli) watchLine(shows func(took time.Duration) string) (stop func()) {
 		close(done)
 		<-gone
 	}
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 // cut shortens a line to n columns, so that a terminal does not wrap it; n below

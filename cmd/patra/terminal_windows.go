@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// isTerminal reports whether a person sits at a stream: only a console has a mode, while NUL too is
+// a device of characters.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	var mode uint32
+	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil
+}
+
+// terminalWidth is how many columns the terminal has, 0 if that is not known.
+func terminalWidth(any) int { return 0 }
