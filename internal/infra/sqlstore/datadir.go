@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 )
@@ -21,15 +22,36 @@ func makeDataDir(dsn string) error {
 	return nil
 }
 
-// DefaultDSN is the embedded store in the user's data directory.
+// DefaultDSN is the embedded store in the user's data directory; empty where no home is known, as in a
+// container whose user has no account. It is never in the folder in which patra was started: from
+// another one the same command would not find what it has harvested.
 func DefaultDSN() string {
-	dir := os.Getenv("XDG_DATA_HOME")
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			home = "."
+	return defaultDSN(os.Getenv("XDG_DATA_HOME"), os.UserHomeDir, homeOfAccount)
+}
+
+// defaultDSN puts the database into the data directory, if one is set, and else into the first home
+// that is found.
+func defaultDSN(data string, homes ...func() (string, error)) string {
+	for _, find := range homes {
+		if data != "" {
+			break
 		}
-		dir = filepath.Join(home, ".local", "share")
+		if home, err := find(); err == nil && filepath.IsAbs(home) {
+			data = filepath.Join(home, ".local", "share")
+		}
 	}
-	return "sqlite:" + filepath.Join(dir, "patra", "patra.db")
+	if data == "" {
+		return ""
+	}
+	return "sqlite:" + filepath.Join(data, "patra", "patra.db")
+}
+
+// homeOfAccount is the home that the machine has for the user; services and jobs may have none in
+// their environment.
+func homeOfAccount() (string, error) {
+	account, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("find the user's account: %w", err)
+	}
+	return account.HomeDir, nil
 }

@@ -116,6 +116,9 @@ func migrate(ctx context.Context, dsn string, o Options) error {
 
 // Connect is [Open] without a look at the schema.
 func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
+	if dsn == "" {
+		return nil, &DSNError{Reason: "none is named, and the user has no home folder for one"}
+	}
 	kind, rest, ok := strings.Cut(dsn, ":")
 	if !ok || rest == "" {
 		return nil, &DSNError{DSN: redactDSN(dsn), Reason: "not a database address"}
