@@ -43,6 +43,7 @@ func (c *cli) exportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			out = outName(out)
 			o.Apart = o.For != "" && isFolder(out)
 			if err := o.Check(); err != nil {
 				return err

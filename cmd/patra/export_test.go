@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,6 +66,32 @@ func TestExport_Out(t *testing.T) {
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 3 {
 		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestExport_OutIntoAPipeWithoutAName: /dev/stdout and what a shell makes of >(PROGRAM) are links to
+// a pipe that stands in no folder.
+func TestExport_OutIntoAPipeWithoutAName(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	name := fmt.Sprintf("/proc/self/fd/%d", w.Fd())
+	if _, err := os.Stat(name); err != nil {
+		t.Skipf("this machine has no %s: %v", name, err)
+	}
+	err = writeOut(nil, name, func(w io.Writer) error {
+		_, err := io.WriteString(w, "text")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 9)
+	if n, err := r.Read(got); err != nil || string(got[:n]) != "text" {
+		t.Errorf("through the pipe came %q, %v", got[:n], err)
 	}
 }
 

@@ -22,19 +22,25 @@ type outFile struct {
 
 const outBuffer = 1 << 16
 
+// outName is "-" for every name of stdout, such as /dev/stdout: what goes there is not put in the
+// place of anything, and nothing is written beside it.
+func outName(name string) string {
+	is, err := os.Stat(name)
+	own, ownErr := os.Stdout.Stat()
+	if err == nil && ownErr == nil && os.SameFile(is, own) {
+		return "-"
+	}
+	return name
+}
+
 // openOut opens what a name leads to; "-" is stdout.
 func openOut(stdout io.Writer, name string) (*outFile, error) {
-	if name == "-" {
+	if outName(name) == "-" {
 		return &outFile{Writer: bufio.NewWriterSize(stdout, outBuffer)}, nil
 	}
-	name, err := followLinks(name)
-	if err != nil {
-		return nil, err
-	}
+	// Before links are followed: one to a pipe may lead to no path.
 	is, err := os.Stat(name)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("write %s: %w", name, err)
 	case err == nil && is.IsDir():
 		return nil, &usageError{err: fmt.Errorf("--out %s is a folder; name a file in it", name)}
 	case err == nil && !is.Mode().IsRegular():
@@ -43,6 +49,10 @@ func openOut(stdout io.Writer, name string) (*outFile, error) {
 			return nil, fmt.Errorf("write %s: %w", name, err)
 		}
 		return &outFile{Writer: bufio.NewWriterSize(f, outBuffer), file: f}, nil
+	}
+	name, err = followLinks(name)
+	if err != nil {
+		return nil, err
 	}
 	return tempOut(name)
 }
