@@ -68,6 +68,8 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 	if err := os.WriteFile(broken, b[:len(b)/3], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	others := filepath.Join(dir, "others.db")
+	othersBytes := databaseOfOthers(t, others)
 	for _, c := range []struct {
 		name string
 		args []string
@@ -80,6 +82,9 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 		{"a mistyped folder to migrate in", []string{"db", "migrate", "--db", "sqlite:" + dir + "/nonexist/x.db"}, exitUsage, []string{"there is no folder " + dir + "/nonexist"}},
 		{"a damaged database", []string{"harvest", "crossref", "--db", "sqlite:" + broken}, exitFailed, []string{"the database sqlite:" + broken + " is damaged [damaged]", "next: `patra verify --db sqlite:" + broken}},
 		{"a damaged database to read", []string{"export", "--db", "sqlite:" + broken}, exitFailed, []string{"is damaged [damaged]", "put back a copy"}},
+		{"another program's database", []string{"harvest", "crossref", "--db", "sqlite:" + others}, exitUsage, []string{"another program's", "a table notes", "[other_database]", "nothing was changed"}},
+		{"another program's database to migrate", []string{"db", "migrate", "--db", "sqlite:" + others}, exitUsage, []string{"[other_database]"}},
+		{"another program's database to read", []string{"status", "--db", "sqlite:" + others}, exitUsage, []string{"[other_database]"}},
 		{"unknown source", []string{"harvest", "pubmde", "--db", db}, exitNotFound, []string{`no source "pubmde"`, "crossref", "pubmed", "next: patra harvest pubmed"}},
 		{"no source", []string{"harvest"}, exitUsage, []string{"needs the name of a source"}},
 		{"two sources", []string{"harvest", "a", "b"}, exitUsage, []string{"takes one source"}},
@@ -140,6 +145,27 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 			}
 		})
 	}
+	if b, err := os.ReadFile(others); err != nil || !bytes.Equal(b, othersBytes) {
+		t.Errorf("the database of another program was changed, %v", err)
+	}
+}
+
+// databaseOfOthers makes a database as another program has it, and returns its bytes.
+func databaseOfOthers(t *testing.T, path string) []byte {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE notes (text TEXT)")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func TestBadInput_Environment(t *testing.T) {

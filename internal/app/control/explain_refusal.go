@@ -62,6 +62,7 @@ var refusals = []refusal{
 	{"no_endpoint", "An endpoint was named that the source does not have, or that the operation does not go through.", "Name one of those that the message lists, or none."},
 	{"no_update", "The source has no way to read records by their ids.", "Read their time again with patra backfill."},
 	{"not_archived", "No archive holds what was asked for.", "Look at what there is: patra db archive list."},
+	{"other_database", "The file is a database of another program: it has tables, and none of them is patra's.", "Name patra's own with --db or PATRA_DB, or a file that is not there yet. Nothing was changed in it."},
 	{"not_found", "There is no such thing.", "List what there is; the message names the command."},
 	{"not_linked", "Records were selected that were not compared with others yet, so that doubles among them are not known.", "patra work link, then the same command again."},
 	{"not_open", "What was to be changed is over already.", "Look at its state with show."},

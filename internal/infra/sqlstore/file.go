@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,5 +85,20 @@ func checkFolder(path string) error {
 	return &ConditionError{
 		Kind: "is_folder", Err: fmt.Errorf("the database %s is a folder", path),
 		Next: "name a file in it: --db sqlite:" + filepath.Join(path, "patra.db"),
+	}
+}
+
+// refuseOthers refuses the database of another program, in which a mistyped name would otherwise
+// make tables. What keeps it from looking, whoever uses the database next is told.
+func (s *Store) refuseOthers(ctx context.Context) error {
+	var table string
+	err := s.r.QueryRowContext(ctx, `SELECT name FROM sqlite_master WHERE type='table' AND name NOT IN ('goose_db_version','sqlite_sequence')
+		AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name='ing_plan') LIMIT 1`).Scan(&table)
+	if err != nil {
+		return nil //nolint:nilerr // none is there, or another statement will tell
+	}
+	return &ConditionError{
+		Kind: "other_database", Err: fmt.Errorf("the database %s is another program's: it has a table %s and none of patra's", s.dsn, table),
+		Next: "name a database of patra's, or a file that is not there yet: --db sqlite:./patra.db; nothing was changed",
 	}
 }

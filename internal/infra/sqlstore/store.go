@@ -225,11 +225,21 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 			return err
 		}
 		s.w = s.r.DB
-		return s.ping(ctx)
+		if err := s.ping(ctx); err != nil {
+			return err
+		}
+		if err := s.refuseOthers(ctx); err != nil {
+			return errors.Join(err, s.Close())
+		}
+		return nil
 	}
 	s.bodies.db, err = openRarely(reading)
 	if err != nil {
 		return err
+	}
+	// Before the first connection that writes, for that makes the database one with a log.
+	if err := s.refuseOthers(ctx); err != nil {
+		return errors.Join(err, s.Close())
 	}
 	writing := fmt.Sprintf("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-%d)&_pragma=wal_autocheckpoint(%d)", ordinaryCache, logPages)
 	s.w, err = open(writing, 1)
@@ -425,7 +435,7 @@ func (e *ConditionError) Unwrap() error { return e.Err }
 // Problem implements problem.Error.
 func (e *ConditionError) Problem() problem.Problem {
 	kind := problem.Failed
-	if e.Kind == "is_folder" || e.Kind == "no_folder" { // what --db names
+	if e.Kind == "is_folder" || e.Kind == "no_folder" || e.Kind == "other_database" { // what --db names
 		kind = problem.Usage
 	}
 	return problem.Problem{Code: e.Kind, Kind: kind, Title: e.Error(), Next: e.Next}
