@@ -95,6 +95,7 @@ func runOn(ctx context.Context, s screen, args []string, out, errOut io.Writer) 
 	c := &cli{printer: printer{out: w, err: errOut, screen: s}, source: "SOURCE"}
 	root := c.root()
 	root.SetArgs(args)
+	root.SetIn(input{os.Stdin, ctx})
 	root.SetOut(w)
 	root.SetErr(errOut)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,19 @@ func TestApprove_AsksOnlyWhereSomebodySits(t *testing.T) {
 				t.Errorf("approve = %v, want declined: %v", err, c.declined)
 			}
 		})
+	}
+}
+
+// TestApprove_IsStopped by Ctrl-C, which is no answer: nobody has to press return behind it.
+func TestApprove_IsStopped(t *testing.T) {
+	t.Parallel()
+	terminal := terminalThatSays(t, "")
+	ctx, stop := context.WithCancelCause(t.Context())
+	told := errors.New("Ctrl-C")
+	stop(told)
+	asker := &cli{printer: printer{err: terminal}}
+	if err := asker.approve(input{terminal, ctx}, false)(harvest.Forecast{Records: askAbove + 1}); !errors.Is(err, told) {
+		t.Errorf("approve = %v, want what stopped it", err)
 	}
 }
 

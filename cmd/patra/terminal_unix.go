@@ -2,11 +2,7 @@
 
 package main
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // isTerminal reports whether a person sits at a stream. Only a terminal has a size, while
 // /dev/null too is a device of characters.
@@ -23,7 +19,7 @@ func terminalWidth(stream any) int {
 
 // windowSize is how many columns a terminal has, 0 if it does not say; any other stream has no size.
 func windowSize(stream any) (columns int, known bool) {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
 		return 0, false
 	}

@@ -1,15 +1,11 @@
 package main
 
-import (
-	"os"
-
-	"golang.org/x/sys/windows"
-)
+import "golang.org/x/sys/windows"
 
 // isTerminal reports whether a person sits at a stream: only a console has a mode, while NUL too is
 // a device of characters.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
 		return false
 	}
