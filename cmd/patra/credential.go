@@ -49,6 +49,19 @@ func (s *secretFlags) add(cmd *cobra.Command) {
 const onCommandLine = "a secret does not belong on the command line: every user of the machine can read it in the process list,\n" +
 	"and the shell keeps it in its history; use --stdin, --env or --file"
 
+// readSecret reads a secret, or several, one a line. Somebody at a terminal is asked for one, and it is
+// not shown.
+func readSecret(cmd *cobra.Command) (string, error) {
+	in := cmd.InOrStdin()
+	if isTerminal(in) {
+		cmd.PrintErr("The secret (it is not shown): ")
+		defer cmd.PrintErrln()
+		return readHidden(cmd.Context(), in.(descriptor))
+	}
+	b, err := io.ReadAll(io.LimitReader(in, 64<<10))
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // into adds what the flags say to an offer. Nothing given is repeated in an error: it
@@ -64,11 +77,11 @@ func (s *secretFlags) into(o *control.SecretOffer, cmd *cobra.Command) error {
 	}
 	switch {
 	case s.stdin:
-		b, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64<<10))
+		text, err := readSecret(cmd)
 		if err != nil {
 			return fmt.Errorf("read the secret: %w", err)
 		}
-		if err := o.Enclose(strings.TrimRight(string(b), "\r\n")); err != nil {
+		if err := o.Enclose(text); err != nil {
 			return bad(err.Error())
 		}
 	case s.env != "":

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -56,10 +59,78 @@ func TestApprove_IsStopped(t *testing.T) {
 	}
 }
 
+// TestReadHidden_ShowsNothing of what is typed, and leaves the terminal as it was, also when it is
+// stopped meanwhile.
+func TestReadHidden_ShowsNothing(t *testing.T) {
+	t.Parallel()
+	told := errors.New("Ctrl-C")
+	for _, c := range []struct {
+		name, typed string
+		want        error
+	}{
+		{name: "a line", typed: "secret\n"},
+		{name: "Ctrl-C", want: told},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			keyboard, terminal := openTerminal(t)
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			type result struct {
+				line string
+				err  error
+			}
+			read := make(chan result)
+			go func() {
+				line, err := readHidden(ctx, terminal)
+				read <- result{line, err}
+			}()
+			for showsWhatIsTyped(t, terminal) {
+				select {
+				case r := <-read:
+					t.Fatalf("readHidden = %q, %v before anything was typed", r.line, r.err)
+				default:
+					runtime.Gosched()
+				}
+			}
+			if c.want != nil {
+				stop(c.want)
+			}
+			if _, err := keyboard.WriteString(c.typed); err != nil {
+				t.Fatal(err)
+			}
+			if r := <-read; r.line != strings.TrimSpace(c.typed) || !errors.Is(r.err, c.want) {
+				t.Errorf("readHidden = %q, %v", r.line, r.err)
+			}
+			if !showsWhatIsTyped(t, terminal) {
+				t.Error("the terminal does not show what is typed any more")
+			}
+		})
+	}
+}
+
+func showsWhatIsTyped(t *testing.T, terminal *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings.Lflag&unix.ECHO != 0
+}
+
 // terminalThatSays opens a terminal at which somebody has typed an answer.
 func terminalThatSays(t *testing.T, answer string) *os.File {
 	t.Helper()
-	keyboard := openFile(t, "/dev/ptmx")
+	keyboard, terminal := openTerminal(t)
+	if _, err := keyboard.WriteString(answer); err != nil {
+		t.Fatal(err)
+	}
+	return terminal
+}
+
+func openTerminal(t *testing.T) (keyboard, terminal *os.File) {
+	t.Helper()
+	keyboard = openFile(t, "/dev/ptmx")
 	fd := int(keyboard.Fd())
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
@@ -68,19 +139,20 @@ func terminalThatSays(t *testing.T, answer string) *os.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	terminal := openFile(t, fmt.Sprintf("/dev/pts/%d", number))
-	if _, err := keyboard.WriteString(answer); err != nil {
-		t.Fatal(err)
-	}
-	return terminal
+	return keyboard, openFile(t, fmt.Sprintf("/dev/pts/%d", number))
 }
 
+// openFile opens a file that stays open until the tests end: what was told to stop may still wait
+// for a line, and must not get that of another terminal with the same number.
 func openFile(t *testing.T, path string) *os.File {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0)
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
+	f := os.NewFile(uintptr(fd), path)
+	openFiles.Store(f, true) // or the collector closes it
 	return f
 }
+
+var openFiles sync.Map
