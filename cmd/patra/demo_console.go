@@ -71,7 +71,11 @@ func (c *cli) serveDemo(cmd *cobra.Command, ctx context.Context, n *node.Node, s
 		c.printf("All data of this demo is invented: simulated sources serve it on this machine.\n\n")
 		c.printf("console: %s\nfaults:  %sdemo\n\nCtrl-C ends the demo.\n", address, address)
 		for _, code := range s.Sources() {
-			if err := beginDemo(ctx, n.Control, code); err != nil {
+			err := beginDemo(ctx, n.Control, code)
+			if ctx.Err() != nil {
+				return // told to stop meanwhile
+			}
+			if err != nil {
 				c.notef("patra: %s: %v\n", code, err)
 			}
 		}
