@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,10 +38,10 @@ func readSettings(name string) (map[string]written, error) {
 		return nil, fmt.Errorf("settings cannot be read: %w", err)
 	}
 	out := map[string]written{}
-	lines := bufio.NewScanner(strings.NewReader(string(b)))
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(b, []byte(byteOrderMark))))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
+		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
 		at := fmt.Sprintf("%s:%d", name, n)
@@ -55,10 +56,38 @@ func readSettings(name string) (map[string]written, error) {
 		if _, twice := out[key]; twice {
 			return nil, fmt.Errorf("%s: %s is set twice", at, key)
 		}
-		value = strings.Trim(strings.TrimSpace(value), `"'`)
+		value, err := unquote(strings.TrimSpace(value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", at, key, err)
+		}
 		out[key] = written{value: fromFolder(filepath.Dir(name), key, value), at: at}
 	}
 	return out, lines.Err()
+}
+
+// byteOrderMark stands before the text in files of some editors.
+const byteOrderMark = "\ufeff"
+
+// unquote is a value without the quotes around it. What others who read such a file take
+// differently is refused: a comment behind a value is a part of it for systemd, and none for
+// Compose.
+func unquote(value string) (string, error) {
+	const apart = "a comment needs a line of its own"
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		if strings.Contains(value, " #") || strings.Contains(value, "\t#") {
+			return "", errors.New(apart + "; a value with # in it needs quotes")
+		}
+		return value, nil
+	}
+	quote := value[:1]
+	inside, behind, closed := strings.Cut(value[1:], quote)
+	if !closed {
+		return "", fmt.Errorf("the quote %s is not closed", quote)
+	}
+	if behind != "" {
+		return "", fmt.Errorf("there is more behind the quote %s; %s", quote, apart)
+	}
+	return inside, nil
 }
 
 // isSetting refuses a name that the file cannot set, and says where it can be set.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSettings_LinesAsEditorsWriteThem(t *testing.T) {
+	for _, c := range []struct{ name, text, contact, refused string }{
+		{name: "plain", text: "PATRA_CONTACT=me@example.org", contact: "me@example.org"},
+		{name: "by an editor of Windows", text: "\ufeff# ours\r\nPATRA_CONTACT=me@example.org\r\n", contact: "me@example.org"},
+		{name: "with blanks", text: "  PATRA_CONTACT = me@example.org \n\n", contact: "me@example.org"},
+		{name: "both kinds of comments", text: "# one\n; two\nPATRA_CONTACT=me@example.org", contact: "me@example.org"},
+		{name: "in quotes", text: `PATRA_CONTACT="me@example.org"`, contact: "me@example.org"},
+		{name: "in other quotes", text: `PATRA_CONTACT='me@example.org'`, contact: "me@example.org"},
+		{name: "a mark within", text: "PATRA_CONTACT=me#2@example.org", contact: "me#2@example.org"},
+		{name: "a mark within quotes", text: `PATRA_CONTACT="me #2@example.org"`, contact: "me #2@example.org"},
+		{name: "a comment behind", text: "PATRA_CONTACT=me@example.org # mine", refused: ":1: PATRA_CONTACT: a comment needs a line of its own"},
+		{name: "a comment behind quotes", text: `PATRA_CONTACT="me@example.org" # mine`, refused: ":1: PATRA_CONTACT: there is more behind the quote"},
+		{name: "a quote that is not closed", text: `PATRA_CONTACT="me@example.org`, refused: ":1: PATRA_CONTACT: the quote \" is not closed"},
+		{name: "no setting", text: "PATRA_CONTAKT=me@example.org", refused: ":1: PATRA_CONTAKT is not a setting: use PATRA_DB, "},
+		{name: "twice", text: "PATRA_CONTACT=a\nPATRA_CONTACT=b", refused: ":2: PATRA_CONTACT is set twice"},
+		{name: "no line of a setting", text: "me@example.org", refused: ":1: \"me@example.org\" is not NAME=value"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), settingsFile)
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := readSettings(file)
+			switch {
+			case c.refused != "":
+				if err == nil || !strings.Contains(err.Error(), c.refused) {
+					t.Errorf("got %v, want %q", err, c.refused)
+				}
+			case err != nil || got["PATRA_CONTACT"].value != c.contact:
+				t.Errorf("got %q, %v, want %q", got["PATRA_CONTACT"].value, err, c.contact)
+			}
+		})
+	}
+}
