@@ -112,6 +112,7 @@ func ParseCases(file string, data []byte) ([]sourcecases.Case, error) {
 	if len(data) > MaxSize {
 		return nil, Problems{{File: file, Line: 1, Column: 1, Text: fmt.Sprintf("is larger than %d KiB", MaxSize>>10)}}
 	}
+	data = plainLines(data)
 	var f casesFile
 	if err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict()); err != nil {
 		return nil, Problems{problemOf(file, err)}

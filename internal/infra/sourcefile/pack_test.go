@@ -1,6 +1,7 @@
 package sourcefile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -196,6 +197,30 @@ func TestCompile_PutsViolationsInTheirPlace(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), w) {
 			t.Errorf("missing %q in:\n%v", w, err)
 		}
+	}
+}
+
+// TestParse_FilesOfOtherEditors: one that begins with a mark, and whose lines end with two
+// characters, is read as any other, and a mistake in it is where it says.
+func TestParse_FilesOfOtherEditors(t *testing.T) {
+	t.Parallel()
+	other := func(text string) []byte { return []byte("\ufeff" + strings.ReplaceAll(text, "\n", "\r\n")) }
+	text := "# ours\n" + small
+	want, err := sourcefile.Parse("p.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := sourcefile.Parse("p.yaml", other(text))
+	if err != nil || !bytes.Equal(sourcefile.Format(got.Definition), sourcefile.Format(want.Definition)) {
+		t.Errorf("read as another pack: %v", err)
+	}
+	_, err = sourcefile.Parse("p.yaml", other("# one\n# two\nsource: a\nsurce: b\n"))
+	if err == nil || !strings.Contains(err.Error(), "p.yaml:4:1: surce: key is not known") {
+		t.Errorf("got %v, want the fourth line", err)
+	}
+	_, err = sourcefile.ParseCases("p.cases.yaml", other("# one\n# two\ncases:\n  - nmae: a\n"))
+	if err == nil || !strings.Contains(err.Error(), "p.cases.yaml:4:") {
+		t.Errorf("got %v, want the fourth line", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sourcefile
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"errors"
@@ -52,7 +53,14 @@ func (r *reader) fail(at place, path, format string, args ...any) {
 	})
 }
 
+// plainLines is a text without the byte order mark and the line ends of some editors: the parser
+// takes the mark for a part of the first key, and counts such lines twice.
+func plainLines(data []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+}
+
 func (r *reader) document(data []byte) {
+	data = plainLines(data)
 	if err := checkShape(data); err != nil {
 		r.fail(err.place, "", "%s", err.text)
 		return
