@@ -271,9 +271,9 @@ func checkText(v, what string) error {
 	case strings.Contains(v, Hidden):
 		return fmt.Errorf("the %s holds %s, which is what patra writes in place of secrets", what, Hidden)
 	case strings.ContainsFunc(v, control):
-		return fmt.Errorf("the %s holds a control character", what)
+		return fmt.Errorf("the %s holds a control character, or the mark that some editors put before a text", what)
 	}
 	return nil
 }
 
-func control(r rune) bool { return r < ' ' || r == 0x7f }
+func control(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufeff' }

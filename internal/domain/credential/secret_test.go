@@ -101,6 +101,7 @@ func TestR80_WhatCannotBeASecret(t *testing.T) {
 		"a-first-line-0123\nshort":            "shorter than 16 bytes",
 		"a-first-line-0123\nand-another-one!": "",
 		"a-control-\x01-character":            "control character",
+		"\ufeffby-an-editor-of-windows":       "mark that some editors put",
 	} {
 		err := credential.CheckSecret(credential.NewSecret(text))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
