@@ -35,6 +35,7 @@ func (c *cli) dbCmd() *cobra.Command {
 	verbs(cmd,
 		c.dbMigrateCmd(),
 		c.dbStatusCmd(),
+		c.dbBackupCmd(),
 		c.dbArchiveCmd(),
 		c.dbCompactCmd(),
 		c.dbGrantsCmd())

@@ -28,7 +28,7 @@ var (
 	// reads show something and change nothing.
 	reads = []string{
 		"alert list", "alert show", "audit list", "batch show", "blackbox show", "coverage", "credential list", "cursor events", "cursor list", "cursor show",
-		"db archive list", "db archive show", "db grants", "db status", "doctor", "error list", "error show", "explain", "export", "outbox list", "outbox show", "outbox target list", "plan gaps", "plan list",
+		"db archive list", "db archive show", "db backup", "db grants", "db status", "doctor", "error list", "error show", "explain", "export", "outbox list", "outbox show", "outbox target list", "plan gaps", "plan list",
 		"plan show", "plan slices", "plan spec", "quarantine list", "quarantine show", "query explain", "queue show", "rate show", "record history", "record list", "record show", "replay",
 		"report search", "run list", "run show", "run why", "schedule list", "schedule show", "search count", "search export", "search list", "search report",
 		"search show", "source check", "source diff", "source history", "source lint", "source list", "source show", "source test", "status", "task list", "task show",

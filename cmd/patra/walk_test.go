@@ -34,6 +34,7 @@ var readLines = map[string]string{
 	"cursor list":        "",
 	"cursor show":        "1",
 	"db archive list":    "",
+	"db backup":          "@DIR/copy.db",
 	"db archive show":    "plan/@ARCHIVED",
 	"db grants":          "planner",
 	"db status":          "",

@@ -52,6 +52,9 @@ func Migrate(ctx context.Context, db MigratedStore, by By) (Migrated, error) {
 // SizeStore tells how large the database is.
 type SizeStore interface {
 	Sizes(ctx context.Context) (Sizes, error)
+	// Backup copies the database into a new file, tells how far it is while that takes long, and
+	// returns its size.
+	Backup(ctx context.Context, to string, tell func(written, of int64)) (int64, error)
 }
 
 // Sizes is how large a database is. What it would take too long to measure is absent.

@@ -435,7 +435,7 @@ func (e *ConditionError) Unwrap() error { return e.Err }
 // Problem implements problem.Error.
 func (e *ConditionError) Problem() problem.Problem {
 	kind := problem.Failed
-	if e.Kind == "is_folder" || e.Kind == "no_folder" || e.Kind == "other_database" { // what --db names
+	if e.Kind == "is_folder" || e.Kind == "no_folder" || e.Kind == "other_database" || e.Kind == "file_exists" || e.Kind == "server_backup" { // what --db names
 		kind = problem.Usage
 	}
 	return problem.Problem{Code: e.Kind, Kind: kind, Title: e.Error(), Next: e.Next}
