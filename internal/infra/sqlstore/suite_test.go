@@ -27,6 +27,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 	}{
 		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
 		{"M12_MovesSayWhy", movesSayWhy},
+		{"Backup_OfAFileOnly", backupOfAFile},
 		{"Views_MovesOfATime", movesOfATime},
 		{"Works_InAnyOrder", worksInAnyOrder},
 		{"Works_DoublesAmongWhatIsSelected", worksDoubles},
