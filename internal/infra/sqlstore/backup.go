@@ -38,7 +38,7 @@ func (s *Store) Backup(ctx context.Context, to string, tell func(written, of int
 		return 0, fmt.Errorf("back up: %w", err)
 	}
 	defer func() {
-		err = errors.Join(err, copied.Close(), os.Remove(copied.Name()))
+		err = errors.Join(err, copied.Close(), removeIfThere(copied.Name()))
 	}()
 	stop := s.watchCopy(copied, tell)
 	err = copyDatabase(ctx, s.file.path, copied.Name())
@@ -51,7 +51,7 @@ func (s *Store) Backup(ctx context.Context, to string, tell func(written, of int
 		err = copied.Sync()
 	}
 	if err == nil {
-		err = os.Link(copied.Name(), to) // which puts nothing over a file, as a rename would
+		err = giveName(copied.Name(), to)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return 0, isThere(to)
@@ -60,6 +60,27 @@ func (s *Store) Backup(ctx context.Context, to string, tell func(written, of int
 		return 0, fmt.Errorf("back up: %w", err)
 	}
 	return is.Size(), nil
+}
+
+// giveName puts a file under a name that is not taken. A rename would put it over another file, so it
+// is for disks that know no links, such as sticks and some network drives.
+func giveName(file, name string) error {
+	err := os.Link(file, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, taken := os.Lstat(name); !errors.Is(taken, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(file, name)
+}
+
+func removeIfThere(file string) error {
+	err := os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // watchCopy tells every five seconds how large a copy of the database has become, until it is stopped.
