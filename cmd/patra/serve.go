@@ -37,7 +37,7 @@ func (c *cli) serveCmd() *cobra.Command {
 			"Sources are asked as their descriptions in force say: packs are applied by `patra source apply` and by commands that are\n" +
 			"given by hand, here only with --apply-packs. A pack that has changed meanwhile is told of in the log.\n\n" +
 			"Schedules are set by `patra schedule set`, or suggested by source packs. SIGTERM and Ctrl-C stop taking work, finish\n" +
-			"or release what is in hand, and end within 10 s.",
+			"or release what is in hand, and end within 10 s; told a second time, patra ends at once, which loses nothing either.",
 		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --weight pubmed=3 --db mysql://...\n  patra serve --listen 127.0.0.1:8080\n  patra serve console --read-only",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, err := node.ParseRoles(args); err != nil {
