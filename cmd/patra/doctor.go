@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -84,11 +85,21 @@ func (c *cli) instance() control.Instance {
 	if c.instances == 0 {
 		value["instances"] = "not known"
 	}
-	out := control.Instance{Build: build()}
+	out := control.Instance{Build: build(), Proxy: proxyVariable()}
 	for _, s := range shared {
 		out.Settings = append(out.Settings, control.Setting{Name: s.flag, Value: value[s.flag], From: cmp.Or(c.from[s.flag], control.FromDefault)})
 	}
 	return out
+}
+
+// proxyVariable is the first variable that names a proxy to programs that follow it.
+func proxyVariable() string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		if os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // withoutPassword is the address of a database as it may be shown.

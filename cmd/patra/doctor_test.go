@@ -76,3 +76,20 @@ func TestDoctor_OfWhatIsThere(t *testing.T) {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 }
+
+// TestDoctor_SaysThatAProxyOfTheEnvironmentIsNotFollowed, which other programs do; its address, in
+// which a password may be, is not shown.
+func TestDoctor_SaysThatAProxyOfTheEnvironmentIsNotFollowed(t *testing.T) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "")
+	}
+	db := "sqlite:" + filepath.Join(t.TempDir(), "none.db")
+	const says = "https_proxy is set, and not followed"
+	if _, out, _ := patra(t, "doctor", "--db", db); strings.Contains(out, "not followed") {
+		t.Errorf("no proxy is set:\n%s", out)
+	}
+	t.Setenv("https_proxy", "http://jane:geheim@proxy.example:3128")
+	if _, out, _ := patra(t, "doctor", "--db", db); !strings.Contains(out, says) || strings.Contains(out, "proxy.example") {
+		t.Errorf("not told, or more than that:\n%s", out)
+	}
+}

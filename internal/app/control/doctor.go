@@ -13,6 +13,8 @@ import (
 type Instance struct {
 	Build    Build
 	Settings []Setting
+	// Proxy is a variable of the environment that names a proxy for other programs, empty if none does.
+	Proxy string
 }
 
 // Setting is a value that the program was given, and by whom. It holds no secret.
@@ -160,6 +162,12 @@ func examine(i Instance) *examination {
 	x.ok(partBuild, "patra %s, commit %s, %s, %s/%s", b.Version, b.Commit, b.Go, b.OS, b.Arch)
 	for _, s := range i.Settings {
 		x.setting(s)
+	}
+	if i.Proxy != "" {
+		x.add(partConfig, sourcecheck.Check{
+			Status: DoctorInfo, Text: i.Proxy + " is set, and not followed: each source has its own proxy or none",
+			Fix: "where a source is reached by it, name it as http.proxy in a copy of its pack: patra source apply FILE",
+		})
 	}
 	return x
 }

@@ -273,7 +273,7 @@ var groups = []group{
 		},
 		{
 			CodeProxy, "The proxy did not let the request through.",
-			"asks again with growing rests.", "Look at the proxy named in the source's description or in the environment.",
+			"asks again with growing rests.", "Look at the proxy named in the source's description; those of the environment are not followed.",
 		},
 		{
 			CodeAddress, "The address is one that a source may not have, such as that of this machine's own network.",
