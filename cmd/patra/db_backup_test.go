@@ -111,3 +111,21 @@ func TestBackup_PutsNothingOverAFile(t *testing.T) {
 		t.Errorf("%q, %v; there is now\n%s", b, err, tree(t, dir))
 	}
 }
+
+// TestBackup_LeavesNothingOnAFullDisk: neither a part of the copy nor what SQLite writes beside it.
+func TestBackup_LeavesNothingOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	full := smallDisk(t)
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	_, url := oracle(t, sim.Config{Records: 2000, Seed: 2, LimitRPS: -1, Sources: []string{"crossref"}})
+	if code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	code, out, e := patra(t, "db", "backup", filepath.Join(full, "copy.db"), "--db", db)
+	if code != exitFailed || !strings.Contains(e, "[disk_full]") || out != "" {
+		t.Errorf("exit %d: %s%s", code, out, e)
+	}
+	if left, err := os.ReadDir(full); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

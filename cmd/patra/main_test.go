@@ -365,18 +365,7 @@ func TestR3_LaterStartIsRefused(t *testing.T) {
 // TestFullDisk_NothingHalfWritten harvests onto a file system that is too small.
 func TestFullDisk_NothingHalfWritten(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("needs root to mount a small file system")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount: %v %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	dir := smallDisk(t)
 	path := filepath.Join(dir, "a.db")
 	db := "sqlite:" + path
 	_, url := oracle(t, sim.Config{Records: 3000, Seed: 2})
@@ -396,6 +385,24 @@ func TestFullDisk_NothingHalfWritten(t *testing.T) {
 	if code != 0 {
 		t.Errorf("after room was made: exit %d: %s%s", code, out, e)
 	}
+}
+
+// smallDisk is a folder with room for two megabytes.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root to mount a small file system")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v %s", err, out)
+		}
+	})
+	return dir
 }
 
 func TestReadOnlyDisk_SaysSo(t *testing.T) {

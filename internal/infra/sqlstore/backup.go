@@ -38,7 +38,8 @@ func (s *Store) Backup(ctx context.Context, to string, tell func(written, of int
 		return 0, fmt.Errorf("back up: %w", err)
 	}
 	defer func() {
-		err = errors.Join(err, copied.Close(), removeIfThere(copied.Name()))
+		journal := copied.Name() + "-journal" // SQLite leaves it where the disk is full
+		err = errors.Join(err, copied.Close(), removeIfThere(copied.Name()), removeIfThere(journal))
 	}()
 	stop := s.watchCopy(copied, tell)
 	err = copyDatabase(ctx, s.file.path, copied.Name())
