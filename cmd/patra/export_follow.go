@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/spf13/cobra"
@@ -49,30 +50,60 @@ func (c *cli) follow(cmd *cobra.Command, o control.ExportOrder, after int64, out
 }
 
 // openFollowed opens a file to write behind its last line, and tells the place in the
-// feed that this line has. A line that was not finished is cut off.
+// feed that this line has. A line that was not finished is cut off. A file that somebody
+// else has written is refused, and stays as it is.
 func openFollowed(name string) (*os.File, int64, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, 0, err
 	}
-	end, last, err := lastLine(f)
-	if err == nil {
-		err = errors.Join(f.Truncate(end), seek(f, end))
-	}
+	last, err := goOn(f)
 	if err != nil {
-		return nil, 0, errors.Join(fmt.Errorf("go on with %s: %w", name, err), f.Close())
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	if len(last) == 0 {
-		return f, 0, nil
+	return f, last, nil
+}
+
+// lineBegins is how every line begins that follow writes.
+const lineBegins = `{"no":`
+
+// goOn cuts off what of a file is not finished, and returns the place that its last line has, 0 if
+// there is no line.
+func goOn(f *os.File) (last int64, err error) {
+	refused := func(why string) error {
+		return &usageError{err: fmt.Errorf("--out %s %s; name another file", f.Name(), why)}
+	}
+	is, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !is.Mode().IsRegular() {
+		return 0, refused("is no file, behind whose last line --follow could go on (for a pipe use --out -)")
+	}
+	end, whole, err := lastLine(f)
+	if err != nil {
+		return 0, fmt.Errorf("go on with %s: %w", f.Name(), err)
+	}
+	torn := make([]byte, min(is.Size()-end, int64(len(lineBegins))))
+	if _, err := f.ReadAt(torn, end); err != nil {
+		return 0, fmt.Errorf("go on with %s: %w", f.Name(), err)
 	}
 	var line struct {
 		No *int64 `json:"no"`
 	}
-	if err := json.Unmarshal(last, &line); err != nil || line.No == nil {
-		err := &usageError{err: fmt.Errorf("--out %s does not end in a line that --follow wrote; name another file", name)}
-		return nil, 0, errors.Join(err, f.Close())
+	if end > 0 {
+		err = json.Unmarshal(whole, &line)
 	}
-	return f, *line.No, nil
+	if err != nil || end > 0 && line.No == nil || !strings.HasPrefix(lineBegins, string(torn)) {
+		return 0, refused("does not end in a line that --follow wrote")
+	}
+	if err := errors.Join(f.Truncate(end), seek(f, end)); err != nil {
+		return 0, fmt.Errorf("go on with %s: %w", f.Name(), err)
+	}
+	if line.No != nil {
+		last = *line.No
+	}
+	return last, nil
 }
 
 func seek(f *os.File, to int64) error {

@@ -84,9 +84,13 @@ func TestExport_FollowGoesOnWithAFile(t *testing.T) {
 		"one":       {"{\"no\":1}\n", "{\"no\":1}\n", 1},
 		"two":       {"{\"no\":1}\n{\"no\":7}\n", "{\"no\":1}\n{\"no\":7}\n", 7},
 		"torn end":  {"{\"no\":1}\n{\"no\":7}\n{\"no\":8", "{\"no\":1}\n{\"no\":7}\n", 7},
-		"long line": {"{\"no\":1}\n{\"no\":9,\"x\":\"" + long + "\"}\n" + long, "{\"no\":1}\n{\"no\":9,\"x\":\"" + long + "\"}\n", 9},
+		"long line": {"{\"no\":1}\n{\"no\":9,\"x\":\"" + long + "\"}\n{\"no\":10,\"x\":\"" + long, "{\"no\":1}\n{\"no\":9,\"x\":\"" + long + "\"}\n", 9},
 		"other":     {"TY  - JOUR\n", "TY  - JOUR\n", -1},
 		"export":    {"{\"id\":\"1\"}\n", "{\"id\":\"1\"}\n", -1},
+		"one text":  {"a thesis", "a thesis", -1},
+		"text":      {"a thesis\nits end", "a thesis\nits end", -1},
+		"text end":  {"{\"no\":1}\nits end", "{\"no\":1}\nits end", -1},
+		"empty end": {"{\"no\":1}\n\n", "{\"no\":1}\n\n", -1},
 	} {
 		file := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(file, []byte(c.holds), 0o600); err != nil {

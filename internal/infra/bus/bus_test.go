@@ -123,6 +123,25 @@ func TestFile_CutLineIsTakenOff(t *testing.T) {
 	}
 }
 
+// TestFile_OfSomebodyElseStaysAsItIs: a text without an end of its last line is no cut event.
+func TestFile_OfSomebodyElseStaysAsItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	to := only(t, "file:"+path)
+	for _, text := range []string{"a thesis", "a thesis\nits end"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, err := range to.Publish(t.Context(), messages(t, 2)) {
+			if !errors.Is(err, errOtherText) {
+				t.Errorf("%q: message %d: %v", text, i, err)
+			}
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q became %q, %v", text, b, err)
+		}
+	}
+}
+
 // TestFile_IsRotated: files get numbers, the oldest the smallest, and nothing is lost
 // between them, also where another has begun a new one.
 func TestFile_IsRotated(t *testing.T) {

@@ -180,8 +180,14 @@ func isAt(f *os.File, path string) (bool, error) {
 	return os.SameFile(open, there), nil
 }
 
-// dropCutLine takes off what stands behind the last end of a line, and tells the size
-// that is left.
+// eventBegins is how every event begins.
+const eventBegins = `{"specversion":`
+
+// errOtherText is what a file ends in that somebody else has written.
+var errOtherText = errors.New("the file does not end in an event; name another one")
+
+// dropCutLine takes off what stands of an event behind the last end of a line, and tells the size
+// that is left. What is of no event is left as it is.
 func dropCutLine(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -205,6 +211,13 @@ func dropCutLine(f *os.File) (int64, error) {
 func cutTo(f *os.File, size, to int64) (int64, error) {
 	if size == to {
 		return to, nil
+	}
+	cut := make([]byte, min(size-to, int64(len(eventBegins))))
+	if _, err := f.ReadAt(cut, to); err != nil {
+		return 0, err
+	}
+	if !strings.HasPrefix(eventBegins, string(cut)) {
+		return 0, errOtherText
 	}
 	if err := f.Truncate(to); err != nil {
 		return 0, err
