@@ -56,9 +56,9 @@ setting: that is its pack ([source-keys.md](source-keys.md)).
 
 ## The file of settings
 
-Lines of ` + "`NAME=value`" + `, as units of systemd and Compose files read them too: the value may stand in quotes, a comment stands on a line of its own; ` + "`patra init`" + ` writes one. It is ` + "`" + settingsFile + "`" + ` of the folder in which patra is
-started, if it is there, or the one that ` + "`--config` or `PATRA_CONFIG`" + ` names. Paths in it begin at its folder. A name that is none of the
-following is refused.
+Lines of ` + "`NAME=value`" + `, as units of systemd and Compose files read them too: the value may stand in quotes, a comment stands on a line of
+its own. ` + "`patra init`" + ` writes such a file. It is ` + "`" + settingsFile + "`" + ` of the folder in which patra is started, if it is there, or the one that ` + "`--config`" + `
+or ` + "`PATRA_CONFIG`" + ` names. Paths in it begin at its folder. A name that is none of the following is refused.
 
 ## Settings
 

@@ -10,7 +10,7 @@ import (
 )
 
 // withSchema opens the database without a look at its schema, and uses it.
-func (c *cli) withSchema(ctx context.Context, read bool, use func(control.MigratedStore) error) error {
+func (c *cli) withSchema(ctx context.Context, read bool, use func(control.BareStore) error) error {
 	cfg := c.config()
 	cfg.ReadOnly = read
 	db, err := node.Connect(ctx, cfg)
@@ -23,7 +23,7 @@ func (c *cli) withSchema(ctx context.Context, read bool, use func(control.Migrat
 
 // schema tells the version of the database's schema.
 func (c *cli) schema(ctx context.Context) (s control.Schema, err error) {
-	err = c.withSchema(ctx, true, func(db control.MigratedStore) error {
+	err = c.withSchema(ctx, true, func(db control.BareStore) error {
 		s, err = control.SchemaOf(ctx, db)
 		return err
 	})
@@ -55,7 +55,7 @@ func (c *cli) dbMigrateCmd() *cobra.Command {
 				}
 				return c.show(s, func() { c.printSchema(s) })
 			}
-			return c.withSchema(cmd.Context(), false, func(db control.MigratedStore) error {
+			return c.withSchema(cmd.Context(), false, func(db control.BareStore) error {
 				v, err := control.Migrate(cmd.Context(), db, c.by(reason))
 				if err != nil {
 					return err

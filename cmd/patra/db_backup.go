@@ -14,22 +14,21 @@ func (c *cli) dbBackupCmd() *cobra.Command {
 			}
 			return nil
 		},
-		Long: "Backup writes the database as it stands at one instant into a new file, and looks through it. Harvests go on beside it.\n" +
-			"A copy by cp is whole only while nothing runs. To go back to a backup, end every patra, put a copy of it in the place\n" +
-			"of the database, remove the -wal and -shm files beside that, and start again: what came later is read again by\n" +
-			"itself. The archive directory, PATRA_KEY and packs of your own are not in the file. On a server use its own tools.",
+		Long: "Backup writes the database as it stands at one instant into a new file, and looks through it. Harvests go on beside it,\n" +
+			"and the schema may be an older one, as before an upgrade. A copy by cp is whole only while nothing runs. The archive\n" +
+			"directory, PATRA_KEY and packs of your own are not in the file. Copy a server with its own tools.\n\n" +
+			"To go back to a backup, end every patra, put a copy of it in the place of the database, remove the -wal and -shm files\n" +
+			"beside that, and start again. Harvests read again what came later; order anew what was ordered later. Never let patra\n" +
+			"work on both: each would ask the sources as if it were alone.",
 		Example: "  patra db backup /backup/patra-2026-01-31.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				v, err := ctl.BackUp(cmd.Context(), args[0], c.backupProgress)
+			return c.withSchema(cmd.Context(), true, func(db control.BareStore) error {
+				v, err := control.BackUp(cmd.Context(), db, args[0], c.backupProgress)
 				if err != nil {
 					return err
 				}
 				return c.show(v, func() {
 					c.printf("%s: %s as it was at %s, %d bytes\n", v.File, v.Store, secondText(v.At), v.Bytes)
-					if v.Archive != "" {
-						c.notef("note: not in it is the archive directory, %s\n", v.Archive)
-					}
 				})
 			})
 		},

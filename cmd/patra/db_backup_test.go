@@ -129,3 +129,21 @@ func TestBackup_LeavesNothingOnAFullDisk(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// TestBackup_OfAnOlderSchema: before an upgrade is when a copy is wanted most.
+func TestBackup_OfAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.db")
+	db, there := "sqlite:"+path, "sqlite:"+filepath.Join(dir, "copy.db")
+	if code, _, e := patra(t, "db", "migrate", "--db", db); code != exitDone {
+		t.Fatal(e)
+	}
+	sqlite(t, path, `DELETE FROM goose_db_version WHERE version_id > 61`)
+	if code, _, e := patra(t, "db", "backup", filepath.Join(dir, "copy.db"), "--db", db); code != exitDone {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	if _, out, e := patra(t, "db", "status", "--db", there); !strings.Contains(out, "schema 61,") {
+		t.Errorf("the copy is told as %s%s", out, e)
+	}
+}

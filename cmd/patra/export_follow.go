@@ -84,7 +84,7 @@ func goOn(f *os.File) (last int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("go on with %s: %w", f.Name(), err)
 	}
-	torn := make([]byte, min(is.Size()-end, int64(len(lineBegins))))
+	torn := make([]byte, min(max(is.Size()-end, 0), int64(len(lineBegins))))
 	if _, err := f.ReadAt(torn, end); err != nil {
 		return 0, fmt.Errorf("go on with %s: %w", f.Name(), err)
 	}

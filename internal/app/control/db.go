@@ -28,6 +28,12 @@ type MigratedStore interface {
 	AuditStore
 }
 
+// BareStore is a store whose schema may be another than the one that this patra works with.
+type BareStore interface {
+	MigratedStore
+	BackupStore
+}
+
 // Migrated is what came of bringing a schema up to date.
 type Migrated struct {
 	Schema
@@ -52,9 +58,6 @@ func Migrate(ctx context.Context, db MigratedStore, by By) (Migrated, error) {
 // SizeStore tells how large the database is.
 type SizeStore interface {
 	Sizes(ctx context.Context) (Sizes, error)
-	// Backup copies the database into a new file, tells how far it is while that takes long, and
-	// returns its size.
-	Backup(ctx context.Context, to string, tell func(written, of int64)) (int64, error)
 }
 
 // Sizes is how large a database is. What it would take too long to measure is absent.

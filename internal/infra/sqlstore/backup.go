@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver of that name
 )
 
 // Backup writes a copy of the database, as it stands at one instant, into a file that is not there yet,

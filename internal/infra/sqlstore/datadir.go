@@ -32,18 +32,15 @@ func DefaultDSN() string {
 // defaultDSN puts the database into the data directory, if one is set, and else into the first home
 // that is found.
 func defaultDSN(data string, homes ...func() (string, error)) string {
+	if data != "" {
+		return "sqlite:" + filepath.Join(data, "patra", "patra.db")
+	}
 	for _, find := range homes {
-		if data != "" {
-			break
-		}
 		if home, err := find(); err == nil && filepath.IsAbs(home) {
-			data = filepath.Join(home, ".local", "share")
+			return defaultDSN(filepath.Join(home, ".local", "share"))
 		}
 	}
-	if data == "" {
-		return ""
-	}
-	return "sqlite:" + filepath.Join(data, "patra", "patra.db")
+	return ""
 }
 
 // homeOfAccount is the home that the machine has for the user; services and jobs may have none in

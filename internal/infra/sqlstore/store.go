@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -432,10 +433,13 @@ func (e *ConditionError) Error() string { return e.Err.Error() }
 
 func (e *ConditionError) Unwrap() error { return e.Err }
 
+// misnamed are the conditions that come of what a command line names, and are mended there.
+var misnamed = []string{"is_folder", "no_folder", "other_database", "file_exists", "server_backup"}
+
 // Problem implements problem.Error.
 func (e *ConditionError) Problem() problem.Problem {
 	kind := problem.Failed
-	if e.Kind == "is_folder" || e.Kind == "no_folder" || e.Kind == "other_database" || e.Kind == "file_exists" || e.Kind == "server_backup" { // what --db names
+	if slices.Contains(misnamed, e.Kind) {
 		kind = problem.Usage
 	}
 	return problem.Problem{Code: e.Kind, Kind: kind, Title: e.Error(), Next: e.Next}
