@@ -88,10 +88,13 @@ func told(from, to *Record, p Pointer) Edge {
 	e.Relation = rel
 	// Of these the word of a source was wrong before, or its guess; those of notices were
 	// made by hand.
-	if (rel == PreprintOf || rel == VersionOf) && !agree(from, to) {
+	if rel != PreprintOf && rel != VersionOf {
+		return e
+	}
+	if agreed, titles := agreeing(from, to); !agreed {
 		e.Polarity = Suggests
 		e.Why = "titles and authors differ"
-		e.compareEnds(from, to)
+		e.compareEndsBy(from, to, titles)
 	}
 	return e
 }
@@ -155,9 +158,9 @@ func placesOf(a, b *Record) features {
 }
 
 // compareTitles adds how alike the titles are.
-func (f *features) compareTitles(a, b *Record) {
+func (f *features) compareTitles(a, b *Record, titles float64) {
 	f.titled = a.Title != "" && b.Title != ""
-	f.title = similarity(a.Title, b.Title)
+	f.title = titles
 	if f.title < mainTitleScore && sameMain(a, b) {
 		f.title = mainTitleScore
 		f.main = true
@@ -325,7 +328,7 @@ func alike(a, b *Record) (Edge, bool) {
 	} else if !mayBecome(a, b) {
 		return Edge{}, false
 	}
-	f.compareTitles(a, b)
+	f.compareTitles(a, b, similarity(a.Title, b.Title))
 	if f.title < 0.8 || tellApart(a.Title, b.Title) {
 		return Edge{}, false
 	}

@@ -111,8 +111,13 @@ func directed(from, to *Record, rule Rule, p Polarity, evidence string) Edge {
 // compareEnds gives a suggestion that does not come from likeness the score that its records
 // have, and says in what they agree.
 func (e *Edge) compareEnds(from, to *Record) {
+	e.compareEndsBy(from, to, similarity(from.Title, to.Title))
+}
+
+// compareEndsBy is compareEnds where it is known how alike the titles are.
+func (e *Edge) compareEndsBy(from, to *Record, titles float64) {
 	f := placesOf(from, to)
-	f.compareTitles(from, to)
+	f.compareTitles(from, to, titles)
 	e.Score = f.score()
 	words := f.words()
 	if words == "" {
@@ -124,13 +129,20 @@ func (e *Edge) compareEnds(from, to *Record) {
 // agree reports whether two records may be of one text by title or author: alike in one
 // of them, or nothing to compare.
 func agree(a, b *Record) bool {
-	titles := a.Title != "" && b.Title != ""
-	authors := len(a.Authors) > 0 && len(b.Authors) > 0
+	agreed, _ := agreeing(a, b)
+	return agreed
+}
+
+// agreeing is agree, and says how alike the titles of two records are that do not.
+func agreeing(a, b *Record) (agreed bool, titles float64) {
+	named := len(a.Authors) > 0 && len(b.Authors) > 0
 	// Names are compared first: that is the cheaper question.
-	if authors && sharedAuthors(a, b) > 0 || titles && similarity(a.Title, b.Title) >= 0.6 {
-		return true
+	if named && sharedAuthors(a, b) > 0 {
+		return true, 0
 	}
-	return !titles && !authors
+	titles = similarity(a.Title, b.Title)
+	titled := a.Title != "" && b.Title != ""
+	return titles >= 0.6 || !titled && !named, titles
 }
 
 // sharedAuthors is how many family names both have.

@@ -2,6 +2,7 @@ package work
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -72,5 +73,29 @@ func BenchmarkEditDistance_Table(b *testing.B) {
 	y := []rune("cohort study of late occupational therapy before surgery in urban clinics, a pilot")
 	for b.Loop() {
 		tableDistance(x, y)
+	}
+}
+
+// TestWordsInBoth_ManyAsFew: the words of a long title are counted by a table, those of a short one
+// by going through them, with the same result.
+func TestWordsInBoth_ManyAsFew(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 7))
+	words := func(n int) (list []string) {
+		for range n {
+			list = append(list, string(rune('a'+r.IntN(9))))
+		}
+		return list
+	}
+	strangers := make([]string, usualWords+1)
+	for i := range strangers {
+		strangers[i] = "in no other list"
+	}
+	for range 2000 {
+		left, right := words(r.IntN(14)), words(r.IntN(14))
+		many := wordsInBoth(slices.Concat(left, strangers), right)
+		if few := wordsInBoth(slices.Clone(left), right); few != many {
+			t.Fatalf("%v and %v: %d by going through them, %d by a table", left, right, few, many)
+		}
 	}
 }

@@ -225,23 +225,51 @@ func isDense(s string) bool {
 
 // sharedWords is the share of words that both have (Dice).
 func sharedWords(a, b string) float64 {
-	left := strings.Fields(a)
-	right := strings.Fields(b)
+	left := appendWords(make([]string, 0, usualWords), a)
+	right := appendWords(make([]string, 0, usualWords), b)
 	if len(left) == 0 || len(right) == 0 {
 		return 0
 	}
-	have := make(map[string]int, len(left))
-	for _, w := range left {
-		have[w]++
-	}
+	words := len(left) + len(right)
+	return 2 * float64(wordsInBoth(left, right)) / float64(words)
+}
+
+// wordsInBoth is how many words of two lists are in both, each as often as it is. It may change the
+// order of the first.
+func wordsInBoth(left, right []string) int {
 	both := 0
-	for _, w := range right {
-		if have[w] > 0 {
-			have[w]--
+	if len(left) > usualWords {
+		have := make(map[string]int, len(left))
+		for _, w := range left {
+			have[w]++
+		}
+		for _, w := range right {
+			if have[w] > 0 {
+				have[w]--
+				both++
+			}
+		}
+		return both
+	}
+	for _, w := range right { // going through a few costs less than a table
+		if at := slices.Index(left, w); at >= 0 {
 			both++
+			left[at] = left[len(left)-1]
+			left = left[:len(left)-1]
 		}
 	}
-	return 2 * float64(both) / float64(len(left)+len(right))
+	return both
+}
+
+// usualWords is how many words few titles have more of.
+const usualWords = 32
+
+// appendWords appends the words of a normal title.
+func appendWords(words []string, title string) []string {
+	for w := range strings.FieldsSeq(title) {
+		words = append(words, w)
+	}
+	return words
 }
 
 // comparedMost is how many letters of titles are compared one by one.
@@ -249,20 +277,28 @@ const comparedMost = 400
 
 // editRatio is 1 less the share of letters that have to be changed.
 func editRatio(a, b string) float64 {
-	x := []rune(a)
-	y := []rune(b)
-	x = x[:min(len(x), comparedMost)]
-	y = y[:min(len(y), comparedMost)]
-	longest := max(len(x), len(y))
-	if longest == 0 {
-		return 0
-	}
 	// Titles of very different lengths are never close: nothing has to be counted.
-	if diff := max(len(x)-len(y), len(y)-len(x)); float64(diff) > 0.2*float64(longest) {
+	n := min(utf8.RuneCountInString(a), comparedMost)
+	m := min(utf8.RuneCountInString(b), comparedMost)
+	longest := max(n, m)
+	if longest == 0 || float64(max(n-m, m-n)) > 0.2*float64(longest) {
 		return 0
 	}
-	x, y = difference(x, y) // what both begin and end with need not be changed
+	// What both begin and end with need not be changed.
+	x, y := difference(firstRunes(a, n), firstRunes(b, m))
 	return 1 - float64(editDistance(x, y))/float64(longest)
+}
+
+// firstRunes are the first n letters of a text, which has so many.
+func firstRunes(s string, n int) []rune {
+	out := make([]rune, 0, n)
+	for _, r := range s {
+		if len(out) == n {
+			break
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // otherWords reports whether one title has words in place of others of the other title.
