@@ -38,7 +38,12 @@ func (l *linking) load(ids []int64) error {
 			m.keys = r.keys
 			l.unpack(id, r.read.facts)
 		default:
-			inChunks = append(inChunks, id)
+			m.keys = r.keys
+			facts, err := l.facts.of(r)
+			if err != nil {
+				return err
+			}
+			l.unpack(id, facts)
 		}
 	}
 	inRows, err := l.loadRows(others)
@@ -120,11 +125,7 @@ func (l *linking) loadChunks(ids []int64) error {
 			if _, asked := slices.BinarySearch(ids, c.record); !asked || failed != nil {
 				return
 			}
-			if r := l.step.find(c.record); r != nil {
-				l.meet(c.record).keys = r.keys
-			} else {
-				l.meet(c.record).keys = unpackKeys(c.keys)
-			}
+			l.meet(c.record).keys = unpackKeys(c.keys)
 			if !isOpen {
 				isOpen = true
 				facts, failed = s2.Decode(facts[:cap(facts)], packed)

@@ -130,6 +130,7 @@ type linking struct {
 	// step are the records whose keys this step stores; pending are those of them, and of
 	// others, whose works and likenesses are still to be looked at.
 	step    stepRecords
+	facts   stepFacts
 	pending map[int64]bool
 	// heldOfStep and heldBesides are the records found under keys that were looked up, as it is
 	// once this step is stored; crowded are keys under which too many are, and how many.
@@ -148,7 +149,7 @@ type linking struct {
 	// a record is no longer found.
 	left    []work.LookupKey
 	leaving map[work.LookupKey]bool
-	// sections are those of the index, once it has all that this step adds.
+	// sections are those of the runs of the index that were looked at.
 	sections sectionLists
 	// firstRow and lastRow are the first and the last record that has a row of its own, once
 	// that is known.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
@@ -17,8 +18,12 @@ type keyed struct {
 	keys   []work.LookupKey
 	// read is what is known of one that was read in this step, nil if it is new by the word of
 	// its page. Only what was read has to be looked at whatever others have.
-	read   *readAnew
-	size   int32 // how many bytes are known of it, 0 if too many to be kept
+	read *readAnew
+	// What is known of another are so many bytes of a chunk from a place on; none if it is too
+	// much to be kept.
+	chunk  int32 // its place in stepFacts
+	at     int32
+	size   int32
 	mark   work.Mark
 	source sourcePlace
 	// isFresh: it was never linked before, so nothing is stored of its work. That ends when it
@@ -69,6 +74,51 @@ func (l *linking) isFresh(record int64) bool {
 	return r != nil && r.isFresh
 }
 
+// stepFacts are what is known of the records of a step, chunk by chunk, as it is stored: those that
+// share a key with others are looked at several times.
+type stepFacts struct {
+	packed [][]byte
+	room   []byte // for those of many chunks
+	// open is what the chunk at a place has, unpacked.
+	open   []byte
+	openAt int32
+	isOpen bool
+}
+
+// bytesPerRoom is how much of what is known is kept together.
+const bytesPerRoom = 256 << 10
+
+// keep keeps what a chunk has.
+func (s *stepFacts) keep(packed []byte) {
+	if cap(s.room)-len(s.room) < len(packed) {
+		s.room = make([]byte, 0, max(bytesPerRoom, len(packed)))
+	}
+	from := len(s.room)
+	s.room = append(s.room, packed...)
+	s.packed = append(s.packed, s.room[from:len(s.room):len(s.room)])
+}
+
+// last is the place of the chunk that was kept last.
+func (s *stepFacts) last() int32 { return int32(len(s.packed) - 1) }
+
+// of is what is known of a record whose facts were kept, packed as a record is.
+func (s *stepFacts) of(r *keyed) ([]byte, error) {
+	if !s.isOpen || s.openAt != r.chunk {
+		s.isOpen = false
+		var err error
+		s.open, err = s2.Decode(s.open[:cap(s.open)], s.packed[r.chunk])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errChunk, err)
+		}
+		s.openAt = r.chunk
+		s.isOpen = true
+	}
+	if int(r.at)+int(r.size) > len(s.open) {
+		return nil, errChunk
+	}
+	return s.open[r.at : r.at+r.size], nil
+}
+
 // takeKeys takes up the keys of the records that were read, and of those that are new.
 func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 	known := map[int64]knownKeys{}
@@ -108,7 +158,7 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 	var room []work.LookupKey // for the keys of many records
 	for _, row := range rows {
 		no := l.p.sourceNo(row.source)
-		err := l.x.newKeys(row, func(c chunkRecord) {
+		err := l.x.newKeys(row, &l.facts, func(c chunkRecord) {
 			// One that was read before came too late.
 			if _, wasLinked := known[c.record]; wasLinked {
 				return
@@ -119,7 +169,8 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 			from := len(room)
 			room = appendKeys(room, c.keys)
 			l.step = append(l.step, keyed{
-				record: c.record, merged: c.merged, keys: room[from:len(room):len(room)], size: int32(c.facts), mark: c.mark, source: no, isFresh: isFirst(c.record),
+				record: c.record, merged: c.merged, keys: room[from:len(room):len(room)],
+				chunk: l.facts.last(), at: int32(c.factsAt), size: int32(c.facts), mark: c.mark, source: no, isFresh: isFirst(c.record),
 			})
 		})
 		if err != nil {
@@ -137,17 +188,18 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 	return nil
 }
 
-// newKeys hands on the records that a row of the queue names as new.
-func (x *tx) newKeys(row queueRow, f func(chunkRecord)) error {
+// newKeys hands on the records that a row of the queue names as new, and keeps what is known of them.
+func (x *tx) newKeys(row queueRow, kept *stepFacts, f func(chunkRecord)) error {
 	take := func(r *sql.Rows) error {
 		var first, queue int64
-		var keys sql.RawBytes
-		if err := r.Scan(&first, &queue, &keys); err != nil || queue != row.id {
+		var keys, facts sql.RawBytes
+		if err := r.Scan(&first, &queue, &keys, &facts); err != nil || queue != row.id {
 			return err
 		}
+		kept.keep(facts)
 		return eachOfChunk(first, keys, f)
 	}
-	const cols = `first_record, queue_id, lookup_keys`
+	const cols = `first_record, queue_id, lookup_keys, facts`
 	firsts := make([]int64, len(row.chunks))
 	for i, c := range row.chunks {
 		firsts[i] = c.first()
