@@ -183,16 +183,12 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 	}
 	keep := keptRuns(p.Runs, len(added))
 	p.LastRun++
-	packed := make(entryList, 0, entrySize*len(added))
-	for _, e := range added {
-		packed = packed.add(e)
-	}
 	if p.LastBlock == 0 { // blocks that were there before had numbers that nobody kept
 		if err := x.row(`SELECT COALESCE(MAX(id), 0) FROM ing_work_block`).Scan(&p.LastBlock); err != nil {
 			return fmt.Errorf("find the last block of keys: %w", err)
 		}
 	}
-	m := merger{x: x, p: p, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: packed}}}
+	m := merger{x: x, p: p, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, added: added}}}
 	for _, old := range slices.Backward(p.Runs[keep:]) {
 		blocks, err := reading(x.each).blocks(old.No)
 		if err != nil {
@@ -238,15 +234,18 @@ func keptRuns(runs []keyRun, size int) int {
 // runReader reads a run entry by entry.
 type runReader struct {
 	x    *tx
-	rest []block   // not read yet
-	buf  entryList // read and not taken
-	own  entryList // where buf is kept
+	rest []block // not read yet
+	// added are those that are no run yet, and not packed yet.
+	added []entry
+	buf   entryList // read and not taken
+	own   entryList // where buf is kept
 	// key and record are those of the first entry that was not taken, once it was read.
 	key    work.LookupKey
 	record uint64
 }
 
-// blocksPerFill is how many blocks of a run are read at once while it is merged.
+// blocksPerFill is how many blocks of a run are read at once while it is merged, or entries for so
+// many packed.
 const blocksPerFill = 64
 
 // fill reads on where nothing is left, and reports whether there is an entry.
@@ -259,6 +258,15 @@ func (r *runReader) fill() (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		r.buf = r.own
+	}
+	if len(r.buf) == 0 && len(r.added) > 0 {
+		n := min(len(r.added), blocksPerFill*entriesPerBlock)
+		r.own = r.own[:0]
+		for _, e := range r.added[:n] {
+			r.own = r.own.add(e)
+		}
+		r.added = r.added[n:]
 		r.buf = r.own
 	}
 	if len(r.buf) == 0 {

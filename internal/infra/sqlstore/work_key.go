@@ -82,7 +82,6 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 	if err != nil {
 		return nil, err
 	}
-	clear(l.sections)
 	crossed, err := l.changeIndex(entries, found)
 	if err != nil {
 		return nil, err

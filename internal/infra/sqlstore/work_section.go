@@ -108,7 +108,7 @@ func (f keyFilter) mayHave(k work.LookupKey) bool {
 type section struct {
 	id    int64
 	first work.LookupKey
-	// blocks and filter are read when they are needed.
+	// blocks and filter are there while the section is open.
 	blocks []block
 	filter keyFilter
 }
@@ -159,14 +159,16 @@ func (each reading) blocks(run int64) (out []block, err error) {
 	return out, nil
 }
 
-// openSections reads what sections say of their blocks, of those that were not read yet.
-func (each reading) openSections(wanted []*section) error {
+// openSections reads what sections say of their blocks, and returns those for which it did: others
+// have it.
+func (each reading) openSections(wanted []*section) (opened []*section, err error) {
 	byID := map[int64]*section{}
 	var ids []int64
 	for _, s := range wanted {
 		if s.blocks == nil {
 			byID[s.id] = s
 			ids = append(ids, s.id)
+			opened = append(opened, s)
 		}
 	}
 	for args := range inLists(ids) {
@@ -179,10 +181,16 @@ func (each reading) openSections(wanted []*section) error {
 			return byID[id].open(body)
 		}, `SELECT id, body FROM ing_work_section WHERE id IN (`+list(len(args))+`)`, args...)
 		if err != nil {
-			return fmt.Errorf("read sections of keys: %w", err)
+			return nil, fmt.Errorf("read sections of keys: %w", err)
 		}
 	}
-	return nil
+	return opened, nil
+}
+
+// close forgets what open took up.
+func (s *section) close() {
+	s.blocks = nil
+	s.filter = nil
 }
 
 // open takes up what the row of a section says.
@@ -311,23 +319,40 @@ func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey)
 			lists[run] = all
 		}
 	}
-	var wanted []*section
-	eachWith(all, keys, func(i int, _ []work.LookupKey) { wanted = append(wanted, &all[i]) })
-	if err := each.openSections(wanted); err != nil {
-		return nil, nil, err
+	type look struct {
+		in   *section
+		keys []work.LookupKey
 	}
-	eachWith(all, keys, func(i int, some []work.LookupKey) {
-		s := &all[i]
-		from := len(seeming)
-		for _, k := range some {
-			if s.filter == nil || s.filter.mayHave(k) {
-				seeming = append(seeming, k)
-			}
+	var looks []look
+	eachWith(all, keys, func(i int, some []work.LookupKey) { looks = append(looks, look{&all[i], some}) })
+	for some := range chunks(looks, sectionsAtOnce) {
+		wanted := make([]*section, len(some))
+		for i, l := range some {
+			wanted[i] = l.in
 		}
-		eachWith(s.blocks, seeming[from:], func(j int, _ []work.LookupKey) { blocks = append(blocks, s.blocks[j]) })
-	})
+		opened, err := each.openSections(wanted)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, l := range some {
+			from := len(seeming)
+			for _, k := range l.keys {
+				if l.in.filter == nil || l.in.filter.mayHave(k) {
+					seeming = append(seeming, k)
+				}
+			}
+			eachWith(l.in.blocks, seeming[from:], func(j int, _ []work.LookupKey) { blocks = append(blocks, l.in.blocks[j]) })
+		}
+		for _, s := range opened {
+			s.close()
+		}
+	}
 	return blocks, slices.Compact(seeming), nil // a key may stand at the end of one section and begin the next
 }
+
+// sectionsAtOnce is how many sections are held while keys are looked for in them. An index of
+// millions of records has hundreds, of which a step needs nearly all, each once.
+const sectionsAtOnce = 32
 
 // find reads the entries of sorted keys, and returns those that hold, sorted. lists may be nil.
 // Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
