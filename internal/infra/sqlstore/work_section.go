@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -171,18 +172,25 @@ func (each reading) openSections(wanted []*section) (opened []*section, err erro
 			opened = append(opened, s)
 		}
 	}
-	for args := range inLists(ids) {
-		err := each(func(r *sql.Rows) error {
-			var id int64
-			var body []byte // kept: the filter is part of it
-			if err := r.Scan(&id, &body); err != nil {
-				return err
-			}
-			return byID[id].open(body)
-		}, `SELECT id, body FROM ing_work_section WHERE id IN (`+list(len(args))+`)`, args...)
-		if err != nil {
-			return nil, fmt.Errorf("read sections of keys: %w", err)
+	take := func(r *sql.Rows) error {
+		var id int64
+		var body []byte // kept: the filter is part of it
+		if err := r.Scan(&id, &body); err != nil {
+			return err
 		}
+		return byID[id].open(body)
+	}
+	const query = `SELECT id, body FROM ing_work_section WHERE id `
+	if n := len(ids); n > 0 && ids[n-1]-ids[0] == int64(n-1) {
+		// Those of a run were written one after the other.
+		err = each(take, query+`BETWEEN ? AND ?`, ids[0], ids[n-1])
+		ids = nil
+	}
+	for args := range inLists(ids) {
+		err = errors.Join(err, each(take, query+`IN (`+list(len(args))+`)`, args...))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read sections of keys: %w", err)
 	}
 	return opened, nil
 }
@@ -352,7 +360,7 @@ func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey)
 
 // sectionsAtOnce is how many sections are held while keys are looked for in them. An index of
 // millions of records has hundreds, of which a step needs nearly all, each once.
-const sectionsAtOnce = 32
+const sectionsAtOnce = 64
 
 // find reads the entries of sorted keys, and returns those that hold, sorted. lists may be nil.
 // Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
