@@ -102,6 +102,9 @@ func keyStored(n int64) work.LookupKey { return work.LookupKey(n) ^ 1<<63 }
 type keyRun struct {
 	No      int64 `json:"no"`
 	Entries int   `json:"entries"`
+	// BySource: its sections tell of how titles begin which sources have records under it. One that
+	// an older patra wrote or merged does not, and that patra takes no notice of it.
+	BySource bool `json:"by_source,omitzero"`
 }
 
 // entriesPerBlock is how many entries are read together: as many as a page of SQLite holds.
@@ -141,10 +144,14 @@ func (l entryList) key(i int) work.LookupKey {
 
 func (l entryList) number(i int) uint64 { return binary.BigEndian.Uint64(l[i*entrySize+numberAt:]) }
 
+func (l entryList) source(i int) sourcePlace {
+	return sourcePlace(l.number(i) >> 1 & (1<<sourceBits - 1))
+}
+
 func (l entryList) at(i int) entry {
 	n := l.number(i)
 	return entry{
-		key: l.key(i), record: int64(n >> (sourceBits + 1)), source: sourcePlace(n >> 1 & (1<<sourceBits - 1)), gone: n&1 == 1,
+		key: l.key(i), record: int64(n >> (sourceBits + 1)), source: l.source(i), gone: n&1 == 1,
 		mark: work.Mark(binary.BigEndian.Uint32(l[i*entrySize+markAt:])),
 	}
 }
@@ -194,7 +201,11 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 		if err != nil {
 			return err
 		}
-		m.inputs = append(m.inputs, &runReader{x: x, rest: blocks})
+		ids := make([]int64, len(blocks))
+		for i, b := range blocks {
+			ids[i] = b.id
+		}
+		m.inputs = append(m.inputs, &runReader{x: x, rest: ids})
 	}
 	if err := m.merge(); err != nil {
 		return err
@@ -208,7 +219,7 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 	}
 	p.Runs = p.Runs[:keep]
 	if m.written > 0 {
-		p.Runs = append(p.Runs, keyRun{No: m.run, Entries: m.written})
+		p.Runs = append(p.Runs, keyRun{No: m.run, Entries: m.written, BySource: true})
 	}
 	return nil
 }
@@ -234,7 +245,7 @@ func keptRuns(runs []keyRun, size int) int {
 // runReader reads a run entry by entry.
 type runReader struct {
 	x    *tx
-	rest []block // not read yet
+	rest []int64 // blocks that were not read yet
 	// added are those that are no run yet, and not packed yet.
 	added []entry
 	buf   entryList // read and not taken

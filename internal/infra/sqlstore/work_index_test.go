@@ -32,6 +32,15 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 				e.record = 1 + rng.Int64N(3000)
 				e.source = sourcePlace(e.record % 5)
 			}
+			if rng.IntN(3) == 0 { // how a title begins that one source has, or several
+				title := rng.Uint64N(60)
+				e.key = work.LookupKey(title*0x9e3779b97f4a7c15) | 3
+				e.source = sourcePlace(title % 5)
+				if title > 40 && rng.IntN(20) == 0 {
+					e.source = sourcePlace(rng.IntN(5))
+				}
+				e.record = 1 + 5*rng.Int64N(200) + int64(e.source)
+			}
 			changes[[2]uint64{uint64(e.key), uint64(e.record)}] = e
 		}
 		added := slices.SortedFunc(maps.Values(changes), compareEntries)
@@ -47,6 +56,9 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 		err := s.write(t.Context(), "add", func(x *tx) error { return x.addEntries(&p, added) })
 		if err != nil {
 			t.Fatal(err)
+		}
+		if step == 10 {
+			makeOld(t, s, &p)
 		}
 		if step == 15 { // as in a store from before there were sections
 			if _, err := s.w.ExecContext(t.Context(), `DELETE FROM ing_work_section`); err != nil {
@@ -65,17 +77,18 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 				}
 			}
 			slices.Sort(keys)
-			got := findAll(t, s, p.Runs, keys, false)
+			got := findAll(t, s, p.Runs, question{keys: keys}, false)
 			if !maps.EqualFunc(got, want, maps.Equal) {
 				t.Fatalf("step %d: of %d keys other records are found than were added, or fewer", step, len(keys))
 			}
 			// Of a crowd it is enough to know that it is one; all else is found whole.
-			for k, records := range findAll(t, s, p.Runs, keys, true) {
+			for k, records := range findAll(t, s, p.Runs, question{keys: keys}, true) {
 				isCrowd := len(want[k]) > k.Most()
 				if isCrowd != (len(records) > k.Most()) || !isCrowd && !maps.Equal(records, want[k]) {
 					t.Fatalf("step %d: under a key of %d records are %d if it is enough to know of crowds", step, len(want[k]), len(records))
 				}
 			}
+			askedBySources(t, s, &p, keys, want)
 		}
 	}
 	if len(p.Runs) > 12 {
@@ -83,12 +96,82 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 	}
 }
 
+// makeOld makes runs as they were when their sections did not tell which sources have records under a
+// key.
+func makeOld(t *testing.T, s *Store, p *workPosition) {
+	t.Helper()
+	err := s.write(t.Context(), "make old", func(x *tx) error {
+		for i, run := range p.Runs {
+			p.Runs[i].BySource = false
+			all, err := reading(x.each).sectionsOf(run.No)
+			if err != nil {
+				return err
+			}
+			for _, in := range all {
+				var body []byte
+				if err := x.row(`SELECT body FROM ing_work_section WHERE id=?`, in.id).Scan(&body); err != nil {
+					return err
+				}
+				if err := in.open(body); err != nil {
+					return err
+				}
+				var blocks []int64
+				for _, b := range in.blocks {
+					blocks = append(blocks, b.id)
+				}
+				filter := newKeyFilter(len(blocks) * entriesPerBlock)
+				err := reading(x.each).readBlocks(blocks, func(l entryList) {
+					for i := range l.count() {
+						filter.add(l.key(i))
+					}
+				})
+				if err != nil {
+					return err
+				}
+				body = append(body[:len(body)-len(in.filter)], filter...)
+				if _, err := x.exec(`UPDATE ing_work_section SET body=? WHERE id=?`, body, in.id); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// askedBySources: a source that asks for how titles begin is told of all who begin so if there are others
+// among them; where there is nobody else it may be told of none.
+func askedBySources(t *testing.T, s *Store, p *workPosition, keys []work.LookupKey, want map[work.LookupKey]map[int64]int) {
+	t.Helper()
+	for source := range 5 {
+		from := make([]sourcePlace, len(keys))
+		for i, k := range keys {
+			from[i] = anySource
+			if k.IsTitle() {
+				from[i] = sourcePlace(source)
+			}
+		}
+		got := findAll(t, s, p.Runs, question{keys, from, 5}, false)
+		for _, k := range keys {
+			isAlone := k.IsTitle()
+			for _, other := range want[k] {
+				isAlone = isAlone && other == source
+			}
+			if !maps.Equal(got[k], want[k]) && (!isAlone || len(got[k]) > 0) {
+				t.Fatalf("source %d asks for key %x: %d records are found of %d, others among them: %v", source, k, len(got[k]), len(want[k]), !isAlone)
+			}
+		}
+	}
+}
+
 // findAll is what the index says of keys.
-func findAll(t *testing.T, s *Store, runs []keyRun, keys []work.LookupKey, isEnough bool) map[work.LookupKey]map[int64]int {
+func findAll(t *testing.T, s *Store, runs []keyRun, q question, isEnough bool) map[work.LookupKey]map[int64]int {
 	t.Helper()
 	out := map[work.LookupKey]map[int64]int{}
 	err := s.write(t.Context(), "find", func(x *tx) error {
-		found, err := reading(x.each).find(runs, sectionLists{}, keys, func(work.LookupKey) bool { return isEnough })
+		found, err := reading(x.each).find(runs, sectionLists{}, q, func(work.LookupKey) bool { return isEnough })
 		for _, e := range found {
 			if out[e.key] == nil {
 				out[e.key] = map[int64]int{}
@@ -137,7 +220,7 @@ func TestWorkIndex_ACrowdThatHasShrunkIsFoundWhole(t *testing.T) {
 	if len(p.Runs) != 2 {
 		t.Fatalf("%d runs, the second of which should say who has left", len(p.Runs))
 	}
-	found := findAll(t, s, p.Runs, keys, true)[keys[0]]
+	found := findAll(t, s, p.Runs, question{keys: keys}, true)[keys[0]]
 	if len(found) != len(crowd)-left {
 		t.Errorf("%d records found of %d that are still there", len(found), len(crowd)-left)
 	}

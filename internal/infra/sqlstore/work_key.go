@@ -23,7 +23,7 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 		missing = append(missing, k)
 	}
 	slices.Sort(missing)
-	found, err := l.readHeld(missing)
+	found, err := l.readHeld(question{keys: missing})
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 	return nil
 }
 
-// readHeld reads the index for sorted keys, and returns what is found in the order of keys. How
+// readHeld reads the index for the keys of a question, and returns what is found in their order. How
 // many are of a crowd matters for identifiers, which are told with it, and for keys that lose
 // records in this step.
-func (l *linking) readHeld(keys []work.LookupKey) (found []entry, err error) {
+func (l *linking) readHeld(q question) (found []entry, err error) {
 	isEnough := func(k work.LookupKey) bool { return k.IsAlike() && !l.leaving[k] }
-	return reading(l.x.each).find(l.p.Runs, l.sections, keys, isEnough)
+	return reading(l.x.each).find(l.p.Runs, l.sections, q, isEnough)
 }
 
 // appendHolders appends the records of entries.
@@ -78,7 +78,7 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 		}
 	}
 	l.ofStep = l.lookupsOf(entries)
-	found, err := l.readHeld(l.ofStep)
+	found, err := l.readHeld(question{l.ofStep, l.askersOf(l.ofStep, entries), len(l.p.Sources)})
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +168,28 @@ func (l *linking) lookupsOf(entries []entry) []work.LookupKey {
 		slices.Sort(out)
 	}
 	return slices.Compact(out)
+}
+
+// askersOf are the sources whose records alone ask for keys of how titles begin, in a step that
+// adds entries; all of these have their keys among the others. Of what was read again all is found anew.
+func (l *linking) askersOf(keys []work.LookupKey, entries []entry) []sourcePlace {
+	wasRead := slices.ContainsFunc(l.step, func(r keyed) bool { return r.read != nil })
+	out := make([]sourcePlace, len(keys))
+	for i, k := range keys {
+		n := countUpTo(entries, k)
+		out[i] = anySource
+		if k.IsTitle() && n > 0 {
+			out[i] = entries[0].source
+		}
+		for _, e := range entries[:n] {
+			if e.source != out[i] || e.gone || wasRead && l.step.find(e.record).read != nil {
+				out[i] = anySource
+				break
+			}
+		}
+		entries = entries[n:]
+	}
+	return out
 }
 
 // mergingSources tells of each source, by its place, whether it may have merged records.

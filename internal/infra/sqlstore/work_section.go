@@ -12,9 +12,9 @@ import (
 
 // Blocks of a run that stand side by side are a section. Its row says with which keys they
 // begin, and has a filter of all keys in them: most keys that are looked for are in no block,
-// and the filter tells so of all but a few in a thousand. What a step reads of the index is
-// therefore a byte and a half for an entry, in rows of 20 KiB, and a block of 4 KiB for each
-// key that it finds.
+// and the filter tells so of all but a few in a thousand. Of how titles begin it also tells which
+// sources have records under it. What a step reads of the index is therefore two bytes for an
+// entry, in rows of 25 KiB, and a block of 4 KiB for each key that it finds.
 
 // blocksPerSection is how many blocks make a section.
 const blocksPerSection = 64
@@ -47,10 +47,21 @@ func (w *sectionWriter) write(x *tx, run int64) error {
 	for _, b := range w.blocks {
 		body = binary.BigEndian.AppendUint64(body, uint64(b.first))
 	}
-	filter := newKeyFilter(entries)
+	titles := 0
+	for _, l := range w.bodies {
+		for i := range l.count() {
+			if l.key(i).IsTitle() {
+				titles++
+			}
+		}
+	}
+	filter := newKeyFilter(entries + titles)
 	for _, l := range w.bodies {
 		for i := range l.count() {
 			filter.add(l.key(i))
+			if l.key(i).IsTitle() {
+				filter.add(keyOfSource(l.key(i), l.source(i)))
+			}
 		}
 	}
 	body = append(body, filter...)
@@ -103,6 +114,21 @@ func (f keyFilter) mayHave(k work.LookupKey) bool {
 		}
 	}
 	return true
+}
+
+// keyOfSource stands for a key under which a source has records.
+func keyOfSource(k work.LookupKey, source sourcePlace) work.LookupKey {
+	return k ^ work.LookupKey(uint64(source)+1)*0xbf58476d1ce4e5b9
+}
+
+// mayHaveBeside reports whether any source but one may have records under a key.
+func (f keyFilter) mayHaveBeside(k work.LookupKey, one sourcePlace, sources int) bool {
+	for other := range sourcePlace(sources) {
+		if other != one && f.mayHave(keyOfSource(k, other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // section are blocks of a run that stand side by side, from a key on.
@@ -233,7 +259,7 @@ const (
 )
 
 // readBlocks reads blocks and hands on their entries, block by block in their order.
-func (each reading) readBlocks(wanted []block, f func(entryList)) error {
+func (each reading) readBlocks(wanted []int64, f func(entryList)) error {
 	take := func(r *sql.Rows) error {
 		var body sql.RawBytes
 		if err := r.Scan(&body); err != nil {
@@ -265,12 +291,10 @@ func (each reading) readBlocks(wanted []block, f func(entryList)) error {
 			}
 		}
 		if n < fewestOfARange {
-			for _, b := range some {
-				apart = append(apart, b.id)
-			}
+			apart = append(apart, some...)
 			continue
 		}
-		if err := each(take, `SELECT body FROM ing_work_block WHERE id BETWEEN ? AND ? ORDER BY id`, some[0].id, some[n-1].id); err != nil {
+		if err := each(take, `SELECT body FROM ing_work_block WHERE id BETWEEN ? AND ? ORDER BY id`, some[0], some[n-1]); err != nil {
 			return fmt.Errorf("read blocks of keys: %w", err)
 		}
 	}
@@ -278,20 +302,22 @@ func (each reading) readBlocks(wanted []block, f func(entryList)) error {
 }
 
 // sideBySide is how many of the first blocks have numbers that follow each other.
-func sideBySide(blocks []block) int {
+func sideBySide(blocks []int64) int {
 	n := 1
-	for n < len(blocks) && blocks[n].id == blocks[n-1].id+1 {
+	for n < len(blocks) && blocks[n] == blocks[n-1]+1 {
 		n++
 	}
 	return n
 }
 
 // eachWith hands on those of some that stand side by side in which sorted keys may be, by
-// their places, with these keys.
-func eachWith[T interface{ firstKey() work.LookupKey }](all []T, keys []work.LookupKey, f func(place int, keys []work.LookupKey)) {
+// their places, with these keys and the place of the first of them.
+func eachWith[T interface{ firstKey() work.LookupKey }](all []T, keys []work.LookupKey, f func(place, at int, keys []work.LookupKey)) {
+	before := 0
 	for i := range all {
 		at, _ := slices.BinarySearch(keys, all[i].firstKey())
 		keys = keys[at:]
+		before += at
 		if len(keys) == 0 {
 			return
 		}
@@ -306,7 +332,7 @@ func eachWith[T interface{ firstKey() work.LookupKey }](all []T, keys []work.Loo
 			}
 		}
 		if end > 0 {
-			f(i, keys[:end])
+			f(i, before, keys[:end])
 		}
 	}
 }
@@ -314,25 +340,51 @@ func eachWith[T interface{ firstKey() work.LookupKey }](all []T, keys []work.Loo
 // sectionLists are the sections of runs that were listed already.
 type sectionLists map[int64][]section
 
-// sought are the blocks of a run in which some of the keys that are looked for seem to be,
-// and these keys, both sorted.
-func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey) (blocks []block, seeming []work.LookupKey, err error) {
-	all, listed := lists[run]
+// question are sorted keys that are looked for.
+type question struct {
+	keys []work.LookupKey
+	// from is, beside each key of how titles begin, the source of all who ask, or anySource; nil if
+	// it is that of all. Two of one source with one title are held apart there, so what is
+	// found must be read only if another has records under it, too.
+	from    []sourcePlace
+	sources int // how many there are
+}
+
+const anySource = ^sourcePlace(0)
+
+// mostSources is from how many sources on it is not looked up which of them have records under
+// a key.
+const mostSources = 64
+
+// spot is a block in which a key seems to be.
+type spot struct {
+	at    int32 // the place of the key in the question
+	block int64
+}
+
+// seeming are the blocks of a run in which keys of a question seem to be, both in their order.
+// matters tells of each key whether those under it have to be read, and is told of more; nil if
+// all have.
+func (each reading) seeming(run keyRun, lists sectionLists, q question, matters []bool) (out []spot, err error) {
+	all, listed := lists[run.No]
 	if !listed {
-		all, err = each.sectionsOf(run)
+		all, err = each.sectionsOf(run.No)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if lists != nil {
-			lists[run] = all
+			lists[run.No] = all
 		}
 	}
 	type look struct {
 		in   *section
+		at   int // the place of the first key
 		keys []work.LookupKey
 	}
 	var looks []look
-	eachWith(all, keys, func(i int, some []work.LookupKey) { looks = append(looks, look{&all[i], some}) })
+	eachWith(all, q.keys, func(i, at int, some []work.LookupKey) { looks = append(looks, look{&all[i], at, some}) })
+	var found []work.LookupKey
+	var places []int32
 	for some := range chunks(looks, sectionsAtOnce) {
 		wanted := make([]*section, len(some))
 		for i, l := range some {
@@ -340,45 +392,79 @@ func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey)
 		}
 		opened, err := each.openSections(wanted)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, l := range some {
-			from := len(seeming)
-			for _, k := range l.keys {
-				if l.in.filter == nil || l.in.filter.mayHave(k) {
-					seeming = append(seeming, k)
+			found = found[:0]
+			places = places[:0]
+			for i, k := range l.keys {
+				if l.in.filter != nil && !l.in.filter.mayHave(k) {
+					continue
+				}
+				at := l.at + i
+				found = append(found, k)
+				places = append(places, int32(at))
+				if matters != nil && !matters[at] {
+					matters[at] = !run.BySource || l.in.filter == nil || l.in.filter.mayHaveBeside(k, q.from[at], q.sources)
 				}
 			}
-			eachWith(l.in.blocks, seeming[from:], func(j int, _ []work.LookupKey) { blocks = append(blocks, l.in.blocks[j]) })
+			eachWith(l.in.blocks, found, func(j, at int, keys []work.LookupKey) {
+				for i := range keys {
+					out = append(out, spot{places[at+i], l.in.blocks[j].id})
+				}
+			})
 		}
 		for _, s := range opened {
 			s.close()
 		}
 	}
-	return blocks, slices.Compact(seeming), nil // a key may stand at the end of one section and begin the next
+	return out, nil
 }
 
 // sectionsAtOnce is how many sections are held while keys are looked for in them. An index of
 // millions of records has hundreds, of which a step needs nearly all, each once.
 const sectionsAtOnce = 64
 
-// find reads the entries of sorted keys, and returns those that hold, sorted. lists may be nil.
-// Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
+// find reads the entries of the keys of a question, and returns those that hold, sorted. lists may
+// be nil. Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
 // are returned that this can be seen, if isEnough says so of it.
-func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKey, isEnough func(work.LookupKey) bool) (found []entry, err error) {
-	gone := 0
-	for _, run := range slices.Backward(runs) { // the latest first
-		if len(keys) == 0 {
-			break
+func (each reading) find(runs []keyRun, lists sectionLists, q question, isEnough func(work.LookupKey) bool) (found []entry, err error) {
+	var matters []bool
+	if q.from != nil && q.sources <= mostSources {
+		matters = make([]bool, len(q.keys))
+		for i, from := range q.from {
+			matters[i] = from == anySource
 		}
-		blocks, seeming, err := each.sought(run.No, lists, keys)
+	}
+	spots := make([][]spot, len(runs))
+	for i, run := range runs {
+		spots[i], err = each.seeming(run, lists, q, matters)
 		if err != nil {
 			return nil, err
 		}
+	}
+	gone := 0
+	crowds := map[work.LookupKey]bool{}
+	for i := range slices.Backward(runs) { // the latest first
+		var blocks []int64
+		var seeming []work.LookupKey
+		for _, s := range spots[i] {
+			k := q.keys[s.at]
+			if matters != nil && !matters[s.at] || crowds[k] {
+				continue
+			}
+			// A block may have several keys, and a key stand in several blocks.
+			if len(blocks) == 0 || blocks[len(blocks)-1] != s.block {
+				blocks = append(blocks, s.block)
+			}
+			if len(seeming) == 0 || seeming[len(seeming)-1] != k {
+				seeming = append(seeming, k)
+			}
+		}
+		spots[i] = nil
 		at := 0
 		live := 0 // of the entries of a key in this run
-		crowds := map[work.LookupKey]bool{}
-		err = each.readBlocks(blocks, func(l entryList) {
+		err := each.readBlocks(blocks, func(l entryList) {
 			place := 0
 			last := l.key(l.count() - 1)
 			for at < len(seeming) && place < l.count() {
@@ -406,9 +492,6 @@ func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKe
 		})
 		if err != nil {
 			return nil, err
-		}
-		if len(crowds) > 0 {
-			keys = slices.DeleteFunc(slices.Clone(keys), func(k work.LookupKey) bool { return crowds[k] })
 		}
 	}
 	// Of what several runs say of one key and record the latest stands first, and holds.

@@ -70,7 +70,7 @@ func (s *Store) RecordsSought(ctx context.Context, keys []work.LookupKey, most i
 		return nil, fmt.Errorf("position of linking: %w", err)
 	}
 	all := func(work.LookupKey) bool { return false }
-	found, err := s.reading(ctx).find(p.Runs, nil, keys, all)
+	found, err := s.reading(ctx).find(p.Runs, nil, question{keys: keys}, all)
 	if err != nil {
 		return nil, err
 	}
