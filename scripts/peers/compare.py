@@ -11,6 +11,7 @@ processor that rests between two pages does the next one slower.
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -91,6 +92,7 @@ def run(name, url):
             got = stored(name, said.read())
         for own in ("said", "errors"):
             os.remove(os.path.join(folder, own))
+        shutil.rmtree(os.path.join(folder, "packs"), ignore_errors=True)
         return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, got, size(folder)
 
 

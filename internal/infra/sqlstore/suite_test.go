@@ -38,6 +38,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_InManySteps", worksInManySteps},
 		{"Works_GrowAsIfAllCameAtOnce", worksGrow},
 		{"Works_OfACrowdedTitle", worksOfACrowdedTitle},
+		{"Works_OfATitleOfTwoSources", worksOfATitleOfTwoSources},
 		{"Works_OfALargePage", worksOfALargePage},
 		{"Works_OfManySmallPages", worksOfManySmallPages},
 		{"Works_ReadBeforeTheirTurn", worksReadBeforeTheirTurn},

@@ -329,3 +329,24 @@ func worksPreprintJoined(l *Lab) {
 		l.Errorf("%d suggestions once it is revoked", n)
 	}
 }
+
+// worksOfATitleOfTwoSources: records of two sources with one title come in one step, which of them
+// comes first, and one that has it is there: the one of the other source is like it.
+func worksOfATitleOfTwoSources(l *Lab) {
+	const title = "Notes on the weather of the northern islands in the years of the war"
+	there := held{source: "crossref", id: "10.1000/a", fields: with(paper("10.1000/a", title, "Berg"), "published", "2021"), keyed: true}
+	apart := held{source: "crossref", id: "10.1000/b", fields: with(paper("10.1000/b", title, "Berg"), "published", "2011"), keyed: true}
+	other := held{source: "hal", id: "c", fields: paper("", title, "Berg"), keyed: true}
+	for _, together := range [][]held{{apart, other}, {other, apart}} {
+		Clear(l.T, l.DB, l.tables)
+		l.hold(there)
+		l.linkAll(10)
+		for _, h := range together {
+			l.hold(h)
+		}
+		l.linkAll(10)
+		if got := l.partition(); !strings.Contains(got, "crossref/10.1000/a hal/c") {
+			l.Errorf("%s came before %s: nothing is suggested:\n%s", together[0].id, together[1].id, got)
+		}
+	}
+}

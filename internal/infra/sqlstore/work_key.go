@@ -78,7 +78,7 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 		}
 	}
 	l.ofStep = l.lookupsOf(entries)
-	found, err := l.readHeld(question{l.ofStep, l.askersOf(l.ofStep, entries), len(l.p.Sources)})
+	found, err := l.readHeld(question{l.ofStep, askersOf(l.ofStep, entries), len(l.p.Sources)})
 	if err != nil {
 		return nil, err
 	}
@@ -170,24 +170,22 @@ func (l *linking) lookupsOf(entries []entry) []work.LookupKey {
 	return slices.Compact(out)
 }
 
-// askersOf are the sources whose records alone ask for keys of how titles begin, in a step that
-// adds entries; all of these have their keys among the others. Of what was read again all is found anew.
-func (l *linking) askersOf(keys []work.LookupKey, entries []entry) []sourcePlace {
-	wasRead := slices.ContainsFunc(l.step, func(r keyed) bool { return r.read != nil })
+// askersOf tells of each key of how titles begin for which source a step that adds entries asks, or
+// that it is for several. Every key that comes or goes is among the keys; both are sorted.
+func askersOf(keys []work.LookupKey, entries []entry) []sourcePlace {
 	out := make([]sourcePlace, len(keys))
 	for i, k := range keys {
 		n := countUpTo(entries, k)
-		out[i] = anySource
-		if k.IsTitle() && n > 0 {
-			out[i] = entries[0].source
-		}
-		for _, e := range entries[:n] {
-			if e.source != out[i] || e.gone || wasRead && l.step.find(e.record).read != nil {
-				out[i] = anySource
-				break
-			}
-		}
+		some := entries[:n]
 		entries = entries[n:]
+		out[i] = anySource
+		if !k.IsTitle() || n == 0 {
+			continue
+		}
+		isOther := func(e entry) bool { return e.source != some[0].source }
+		if !slices.ContainsFunc(some, isOther) {
+			out[i] = some[0].source
+		}
 	}
 	return out
 }

@@ -127,8 +127,8 @@ const scannedAtOnce = 2000
 type linking struct {
 	x *tx
 	p *workPosition
-	// step are the records whose keys this step stores; pending are those of them, and of
-	// others, whose works and likenesses are still to be looked at.
+	// step are the records whose keys this step stores, facts what is known of them; pending are those
+	// of them, and of others, whose works and likenesses are still to be looked at.
 	step    stepRecords
 	facts   stepFacts
 	pending map[int64]bool

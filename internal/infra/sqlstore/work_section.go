@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -121,16 +120,6 @@ func keyOfSource(k work.LookupKey, source sourcePlace) work.LookupKey {
 	return k ^ work.LookupKey(uint64(source)+1)*0xbf58476d1ce4e5b9
 }
 
-// mayHaveBeside reports whether any source but one may have records under a key.
-func (f keyFilter) mayHaveBeside(k work.LookupKey, one sourcePlace, sources int) bool {
-	for other := range sourcePlace(sources) {
-		if other != one && f.mayHave(keyOfSource(k, other)) {
-			return true
-		}
-	}
-	return false
-}
-
 // section are blocks of a run that stand side by side, from a key on.
 type section struct {
 	id    int64
@@ -186,8 +175,8 @@ func (each reading) blocks(run int64) (out []block, err error) {
 	return out, nil
 }
 
-// openSections reads what sections say of their blocks, and returns those for which it did: others
-// have it.
+// openSections opens sections, and returns those that were not open: a run without sections is told as
+// one that always is.
 func (each reading) openSections(wanted []*section) (opened []*section, err error) {
 	byID := map[int64]*section{}
 	var ids []int64
@@ -198,27 +187,44 @@ func (each reading) openSections(wanted []*section) (opened []*section, err erro
 			opened = append(opened, s)
 		}
 	}
-	take := func(r *sql.Rows) error {
-		var id int64
-		var body []byte // kept: the filter is part of it
-		if err := r.Scan(&id, &body); err != nil {
-			return err
+	read := func(where string, args ...any) error {
+		err := each(func(r *sql.Rows) error {
+			var id int64
+			var body []byte // kept: the filter is part of it
+			if err := r.Scan(&id, &body); err != nil {
+				return err
+			}
+			return byID[id].open(body)
+		}, `SELECT id, body FROM ing_work_section WHERE id `+where, args...)
+		if err != nil {
+			return fmt.Errorf("read sections of keys: %w", err)
 		}
-		return byID[id].open(body)
+		return nil
 	}
-	const query = `SELECT id, body FROM ing_work_section WHERE id `
+	// Those of a run were written one after the other.
 	if n := len(ids); n > 0 && ids[n-1]-ids[0] == int64(n-1) {
-		// Those of a run were written one after the other.
-		err = each(take, query+`BETWEEN ? AND ?`, ids[0], ids[n-1])
-		ids = nil
+		return opened, read(`BETWEEN ? AND ?`, ids[0], ids[n-1])
 	}
 	for args := range inLists(ids) {
-		err = errors.Join(err, each(take, query+`IN (`+list(len(args))+`)`, args...))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read sections of keys: %w", err)
+		if err := read(`IN (`+list(len(args))+`)`, args...); err != nil {
+			return nil, err
+		}
 	}
 	return opened, nil
+}
+
+// mayHaveBeside reports whether any source but one may have records under the key of a title in an open
+// section.
+func (s *section) mayHaveBeside(k work.LookupKey, one sourcePlace, sources int) bool {
+	if s.filter == nil {
+		return true
+	}
+	for other := range sourcePlace(sources) {
+		if other != one && s.filter.mayHave(keyOfSource(k, other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // close forgets what open took up.
@@ -343,18 +349,30 @@ type sectionLists map[int64][]section
 // question are sorted keys that are looked for.
 type question struct {
 	keys []work.LookupKey
-	// from is, beside each key of how titles begin, the source of all who ask, or anySource; nil if
-	// it is that of all. Two of one source with one title are held apart there, so what is
-	// found must be read only if another has records under it, too.
+	// from is beside each key the source of all for whom it is looked for, or anySource; nil if it is
+	// that for all keys. Two records of one source with one title are held apart there: under the
+	// key of a title nothing is found for a source that has it alone.
 	from    []sourcePlace
 	sources int // how many there are
 }
 
+// anySource stands for several sources, or those that are not known.
 const anySource = ^sourcePlace(0)
 
-// mostSources is from how many sources on it is not looked up which of them have records under
-// a key.
+// mostSources is up to how many sources it is looked up which of them have records under a key.
 const mostSources = 64
+
+// ofAny tells of each key whether it is looked for for any source, nil if all are.
+func (q question) ofAny() []bool {
+	if q.from == nil || q.sources > mostSources {
+		return nil
+	}
+	out := make([]bool, len(q.keys))
+	for i, from := range q.from {
+		out[i] = from == anySource
+	}
+	return out
+}
 
 // spot is a block in which a key seems to be.
 type spot struct {
@@ -362,9 +380,16 @@ type spot struct {
 	block int64
 }
 
-// seeming are the blocks of a run in which keys of a question seem to be, both in their order.
-// matters tells of each key whether those under it have to be read, and is told of more; nil if
-// all have.
+// part are the keys of a question that may be in a section, from a place on.
+type part struct {
+	in   *section
+	at   int
+	keys []work.LookupKey
+}
+
+// seeming are the blocks of a run in which keys of a question seem to be, both in their order. matters
+// tells of each key whether what is found under it has to be read; nil if all has. It is told of
+// keys under which a source that did not ask has records.
 func (each reading) seeming(run keyRun, lists sectionLists, q question, matters []bool) (out []spot, err error) {
 	all, listed := lists[run.No]
 	if !listed {
@@ -376,49 +401,52 @@ func (each reading) seeming(run keyRun, lists sectionLists, q question, matters 
 			lists[run.No] = all
 		}
 	}
-	type look struct {
-		in   *section
-		at   int // the place of the first key
-		keys []work.LookupKey
-	}
-	var looks []look
-	eachWith(all, q.keys, func(i, at int, some []work.LookupKey) { looks = append(looks, look{&all[i], at, some}) })
-	var found []work.LookupKey
-	var places []int32
-	for some := range chunks(looks, sectionsAtOnce) {
+	var parts []part
+	eachWith(all, q.keys, func(i, at int, keys []work.LookupKey) { parts = append(parts, part{&all[i], at, keys}) })
+	for some := range chunks(parts, sectionsAtOnce) {
 		wanted := make([]*section, len(some))
-		for i, l := range some {
-			wanted[i] = l.in
+		for i, p := range some {
+			wanted[i] = p.in
 		}
 		opened, err := each.openSections(wanted)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range some {
-			found = found[:0]
-			places = places[:0]
-			for i, k := range l.keys {
-				if l.in.filter != nil && !l.in.filter.mayHave(k) {
-					continue
-				}
-				at := l.at + i
-				found = append(found, k)
-				places = append(places, int32(at))
-				if matters != nil && !matters[at] {
-					matters[at] = !run.BySource || l.in.filter == nil || l.in.filter.mayHaveBeside(k, q.from[at], q.sources)
+		for _, p := range some {
+			from := len(out)
+			out = p.appendSpots(out)
+			if matters == nil {
+				continue
+			}
+			for _, s := range out[from:] {
+				if !matters[s.at] {
+					matters[s.at] = !run.BySource || p.in.mayHaveBeside(q.keys[s.at], q.from[s.at], q.sources)
 				}
 			}
-			eachWith(l.in.blocks, found, func(j, at int, keys []work.LookupKey) {
-				for i := range keys {
-					out = append(out, spot{places[at+i], l.in.blocks[j].id})
-				}
-			})
 		}
 		for _, s := range opened {
 			s.close()
 		}
 	}
 	return out, nil
+}
+
+// appendSpots appends the blocks of an open section in which keys seem to be.
+func (p part) appendSpots(out []spot) []spot {
+	var found []work.LookupKey
+	var places []int
+	for i, k := range p.keys {
+		if p.in.filter == nil || p.in.filter.mayHave(k) {
+			found = append(found, k)
+			places = append(places, p.at+i)
+		}
+	}
+	eachWith(p.in.blocks, found, func(j, at int, keys []work.LookupKey) {
+		for i := range keys {
+			out = append(out, spot{int32(places[at+i]), p.in.blocks[j].id})
+		}
+	})
+	return out
 }
 
 // sectionsAtOnce is how many sections are held while keys are looked for in them. An index of
@@ -429,13 +457,11 @@ const sectionsAtOnce = 64
 // be nil. Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
 // are returned that this can be seen, if isEnough says so of it.
 func (each reading) find(runs []keyRun, lists sectionLists, q question, isEnough func(work.LookupKey) bool) (found []entry, err error) {
-	var matters []bool
-	if q.from != nil && q.sources <= mostSources {
-		matters = make([]bool, len(q.keys))
-		for i, from := range q.from {
-			matters[i] = from == anySource
-		}
+	if len(q.keys) == 0 {
+		return nil, nil
 	}
+	// Whether a source has a title alone is known once all runs were looked at.
+	matters := q.ofAny()
 	spots := make([][]spot, len(runs))
 	for i, run := range runs {
 		spots[i], err = each.seeming(run, lists, q, matters)

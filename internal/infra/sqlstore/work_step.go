@@ -101,7 +101,8 @@ func (s *stepFacts) keep(packed []byte) {
 // last is the place of the chunk that was kept last.
 func (s *stepFacts) last() int32 { return int32(len(s.packed) - 1) }
 
-// of is what is known of a record whose facts were kept, packed as a record is.
+// of is what is known of a record whose facts were kept, packed as a record is; nothing if they are
+// not whole, so that the record is read again.
 func (s *stepFacts) of(r *keyed) ([]byte, error) {
 	if !s.isOpen || s.openAt != r.chunk {
 		s.isOpen = false
@@ -114,7 +115,7 @@ func (s *stepFacts) of(r *keyed) ([]byte, error) {
 		s.isOpen = true
 	}
 	if int(r.at)+int(r.size) > len(s.open) {
-		return nil, errChunk
+		return nil, nil
 	}
 	return s.open[r.at : r.at+r.size], nil
 }
