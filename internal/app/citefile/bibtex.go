@@ -69,7 +69,7 @@ func (bibtex) appendRecord(dst []byte, c *citation.Citation, first bool) []byte 
 	put("date", c.Issued.String())
 	put("volume", c.Volume)
 	put("number", c.Issue)
-	put("pages", c.Pages.Range("--"))
+	braced("pages", bibtexPages(c.Pages))
 	switch kind {
 	case "phdthesis":
 		put("school", c.Publisher)
@@ -196,6 +196,12 @@ func bibtexPart(s string) string {
 		return "{" + escaped + "}"
 	}
 	return escaped
+}
+
+// bibtexPages are pages with the two dashes between them that TeX makes a long one of, and readers
+// the sign of a range.
+func bibtexPages(p citation.Pages) string {
+	return citation.Pages{First: escapeTeX(p.First), Last: escapeTeX(p.Last)}.Range("--")
 }
 
 // bibtexKeywords are keywords between commas; those within one become dashes.

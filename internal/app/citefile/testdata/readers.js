@@ -18,7 +18,7 @@ const found = (name, type) =>
     journal: r['container-title'] || '',
     volume: r.volume === undefined ? '' : String(r.volume),
     issue: r.issue === undefined ? '' : String(r.issue),
-    pages: r.page === undefined ? '' : String(r.page).replace('--', '-'),
+    pages: r.page === undefined ? '' : String(r.page),
     keywords: r.keyword || '',
     url: r.URL || '',
     language: r.language || '',
