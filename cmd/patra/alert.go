@@ -51,7 +51,7 @@ func (c *cli) alertListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printAlerts(list) })
+				return c.showList(list, "alerts", func() { c.printAlerts(list) })
 			})
 		},
 	}
@@ -253,7 +253,7 @@ func (c *cli) alertTestCmd() *cobra.Command {
 				for _, r := range v.Results {
 					failed = failed || v.Applied && !r.Sent
 				}
-				if err := c.show(v, func() { c.printAlertTest(v) }); err != nil || !failed {
+				if err := c.showList(v, "results", func() { c.printAlertTest(v) }); err != nil || !failed {
 					return err
 				}
 				return exitError(exitFailed)

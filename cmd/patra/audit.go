@@ -35,7 +35,7 @@ func (c *cli) auditCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printAudit(v.Audit) })
+				return c.showList(v, "audit", func() { c.printAudit(v.Audit) })
 			})
 		},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,7 +44,23 @@ func groupCommands(root *cobra.Command) {
 }
 
 // suggest is what may stand for a word of a command's usage.
-type suggest func(context.Context, *control.Control) ([]string, error)
+type suggest struct {
+	stored func(context.Context, *control.Control) ([]string, error)
+	// shipped is what is known where there is no database yet, nil if nothing is.
+	shipped func(*cli) ([]string, error)
+}
+
+var (
+	suggestSources   = suggest{storedSources, shippedSources}
+	suggestCodes     = suggest{shipped: func(*cli) ([]string, error) { return knownCodes() }}
+	suggestPlans     = suggest{stored: storedPlans}
+	suggestPlanKeys  = suggest{stored: storedPlanKeys}
+	suggestSchedules = suggest{stored: storedSchedules}
+	suggestSearches  = suggest{stored: storedSearches}
+	suggestTokens    = suggest{stored: storedTokens}
+	suggestTargets   = suggest{stored: storedTargets}
+	suggestGrants    = suggest{shipped: func(*cli) ([]string, error) { return strings.Split(grantRoles, ", "), nil }}
+)
 
 // suggestions are what may stand for the words of usages, by the group of the command
 // where that makes a difference.
@@ -57,13 +74,13 @@ var suggestions = map[string]suggest{
 	"search NAME":   suggestSearches,
 	"token NAME":    suggestTokens,
 	"target NAME":   suggestTargets,
-	"grants ROLE":   func(context.Context, *control.Control) ([]string, error) { return strings.Split(grantRoles, ", "), nil },
+	"grants ROLE":   suggestGrants,
 }
 
 // most is how many things are suggested.
 const most = 50
 
-func suggestSources(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedSources(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Sources(ctx, control.Page{})
 	var out []string
 	for _, s := range list.Sources {
@@ -72,7 +89,16 @@ func suggestSources(ctx context.Context, ctl *control.Control) ([]string, error)
 	return out, err
 }
 
-func suggestCodes(context.Context, *control.Control) ([]string, error) {
+// shippedSources are those of the packs that come with patra, and of the folder of packs.
+func shippedSources(c *cli) (out []string, err error) {
+	packs, err := node.Shelf(c.config()).Load()
+	for _, code := range slices.Sorted(maps.Keys(packs)) {
+		out = append(out, code+"\t"+packs[code].Definition.Provenance().Name)
+	}
+	return out, err
+}
+
+func knownCodes() ([]string, error) {
 	list, err := control.ExplainCode("")
 	var out []string
 	for _, e := range list.Explained {
@@ -81,7 +107,7 @@ func suggestCodes(context.Context, *control.Control) ([]string, error) {
 	return out, err
 }
 
-func suggestPlans(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedPlans(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Plans(ctx, control.PlanQuery{Limit: most})
 	var out []string
 	for _, p := range list.Plans {
@@ -90,7 +116,7 @@ func suggestPlans(ctx context.Context, ctl *control.Control) ([]string, error) {
 	return out, err
 }
 
-func suggestSchedules(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedSchedules(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Schedules(ctx, "")
 	var out []string
 	for _, s := range list.Schedules {
@@ -99,7 +125,7 @@ func suggestSchedules(ctx context.Context, ctl *control.Control) ([]string, erro
 	return out, err
 }
 
-func suggestSearches(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedSearches(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Searches(ctx, control.Page{Limit: most})
 	var out []string
 	for _, s := range list.Searches {
@@ -108,7 +134,7 @@ func suggestSearches(ctx context.Context, ctl *control.Control) ([]string, error
 	return out, err
 }
 
-func suggestTokens(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedTokens(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Tokens(ctx, false)
 	var out []string
 	for _, t := range list.Tokens {
@@ -117,7 +143,7 @@ func suggestTokens(ctx context.Context, ctl *control.Control) ([]string, error) 
 	return out, err
 }
 
-func suggestPlanKeys(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedPlanKeys(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.Plans(ctx, control.PlanQuery{Limit: most})
 	var out []string
 	for _, p := range list.Plans {
@@ -126,7 +152,7 @@ func suggestPlanKeys(ctx context.Context, ctl *control.Control) ([]string, error
 	return out, err
 }
 
-func suggestTargets(ctx context.Context, ctl *control.Control) ([]string, error) {
+func storedTargets(ctx context.Context, ctl *control.Control) ([]string, error) {
 	list, err := ctl.OutboxTargets(ctx)
 	var out []string
 	for _, t := range list.Targets {
@@ -152,24 +178,31 @@ func fixedValues() map[string][]string {
 		formNames[i] = string(f)
 	}
 	operations := []string{"HARVEST", "BACKFILL", "UPDATE"}
+	reports := control.ReportFormats()
 	return map[string][]string{
-		"output":              formNames,
-		"format":              control.ExportFormats(),
-		"export --for":        control.ExportTools(),
-		"dedupe":              {"none", "exact", "probable"},
-		"status":              {"ACTIVE", "RETRACTED", "MERGED", "GONE"},
-		"record list --state": {"active", "retracted", "merged", "gone"},
-		"error list --state":  {"open", "acknowledged", "muted", "resolved", "came_back"},
-		"level":               {"L1", "L2", "L3", "L4"},
-		"progress":            {"auto", "bar", "plain", "none"},
-		"priority":            {"high", "normal", "low"},
-		"log-format":          {"text", "json"},
-		"role":                {"viewer", "operator", "admin"},
-		"op":                  operations,
-		"operation":           operations,
-		"task":                {"harvest", "backfill", "update"},
-		"faults":              {"none", "light", "heavy"},
-		"sim --sources":       sim.Upstreams,
+		"output":                 formNames,
+		"format":                 control.ExportFormats(),
+		"report search --format": reports,
+		"search report --format": reports,
+		"plan list --state":      {"DRAFT", "SLICING", "READY", "PARTIAL", "FAILED", "COMPLETED", "CANCELLED"},
+		"plan slices --state":    {"PENDING", "READY", "FAILED", "DONE", "RESLICED", "CANCELLED"},
+		"task list --state":      {"QUEUED", "DISPATCHED", "EXECUTING", "SUCCEEDED", "FAILED", "PARTIAL", "CANCELLED"},
+		"run list --state":       {"RUNNING", "SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"},
+		"export --for":           control.ExportTools(),
+		"dedupe":                 {"none", "exact", "probable"},
+		"status":                 {"ACTIVE", "RETRACTED", "MERGED", "GONE"},
+		"record list --state":    {"active", "retracted", "merged", "gone"},
+		"error list --state":     {"open", "acknowledged", "muted", "resolved", "came_back"},
+		"level":                  {"L1", "L2", "L3", "L4"},
+		"progress":               {"auto", "bar", "plain", "none"},
+		"priority":               {"high", "normal", "low"},
+		"log-format":             {"text", "json"},
+		"role":                   {"viewer", "operator", "admin"},
+		"op":                     operations,
+		"operation":              operations,
+		"task":                   {"harvest", "backfill", "update"},
+		"faults":                 {"none", "light", "heavy"},
+		"sim --sources":          sim.Upstreams,
 	}
 }
 
@@ -179,7 +212,7 @@ func (c *cli) completeFlags(cmd *cobra.Command) {
 	name := strings.TrimPrefix(cmd.CommandPath(), "patra ")
 	teach := func(f *pflag.Flag) {
 		var do cobra.CompletionFunc
-		find := storedValues[f.Name]
+		find, isStored := storedValues[f.Name]
 		words, known := fixed[name+" --"+f.Name]
 		if !known {
 			words, known = fixed[f.Name]
@@ -191,7 +224,7 @@ func (c *cli) completeFlags(cmd *cobra.Command) {
 			do = func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 				return continued(words, begun), cobra.ShellCompDirectiveNoFileComp
 			}
-		case find != nil:
+		case isStored:
 			if f.Name == "plan" && f.Value.Type() == "string" {
 				find = suggestPlanKeys
 			}
@@ -233,14 +266,15 @@ func (c *cli) completions(cmd *cobra.Command) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		word := words[len(args)]
-		find := suggestions[word]
+		find, known := suggestions[word]
 		for _, of := range []string{cmd.Name(), cmd.Parent().Name()} {
 			if special, is := suggestions[of+" "+word]; is {
 				find = special
+				known = true
 			}
 		}
 		switch {
-		case find != nil:
+		case known:
 			return c.suggested(cmd, find, begun)
 		case strings.Contains(word, "FILE"):
 			return nil, cobra.ShellCompDirectiveDefault
@@ -260,18 +294,26 @@ func arguments(cmd *cobra.Command) (words []string) {
 	return words
 }
 
-// suggested asks the store what there is that begins so. Whatever is in the way, nothing
-// is suggested.
+// suggested asks the store what there is that begins so, or where there is none yet what patra
+// comes with. Whatever is in the way, nothing is suggested.
 func (c *cli) suggested(cmd *cobra.Command, find suggest, begun string) (out []string, do cobra.ShellCompDirective) {
 	do = cobra.ShellCompDirectiveNoFileComp
-	if err := c.settings(cmd); err != nil {
+	err := c.settings(cmd)
+	if err != nil {
 		return nil, do
 	}
-	err := c.reading(cmd.Context(), func(ctl *control.Control) (err error) {
-		out, err = find(cmd.Context(), ctl)
-		return err
-	})
-	if err != nil {
+	isFound := false
+	if find.stored != nil {
+		isFound = c.reading(cmd.Context(), func(ctl *control.Control) (err error) {
+			out, err = find.stored(cmd.Context(), ctl)
+			return err
+		}) == nil
+	}
+	if !isFound && find.shipped != nil {
+		out, err = find.shipped(c)
+		isFound = err == nil
+	}
+	if !isFound {
 		return nil, do
 	}
 	return continued(out, begun), do

@@ -20,7 +20,7 @@ func (c *cli) coverageCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printCoverage(list) })
+				return c.showList(list, "namespaces", func() { c.printCoverage(list) })
 			})
 		},
 	}

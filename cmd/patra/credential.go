@@ -242,7 +242,7 @@ func (c *cli) changeCredentials(ctx context.Context, do func(*control.Control) (
 		if err != nil {
 			return err
 		}
-		return c.show(done, func() {
+		return c.showList(done, "changes", func() {
 			c.printChanges(done)
 			c.noteToken(done.Token)
 		})
@@ -297,7 +297,7 @@ func (c *cli) credentialListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printCredentials(list.Credentials) })
+				return c.showList(list, "credentials", func() { c.printCredentials(list.Credentials) })
 			})
 		},
 	}

@@ -63,7 +63,7 @@ func (c *cli) listGrants(ctx context.Context, code string) error {
 		if err != nil {
 			return err
 		}
-		return c.show(list, func() {
+		return c.showList(list, "changes", func() {
 			for _, g := range list.Allowed {
 				c.printf("%s: %s\n", code, g)
 			}

@@ -34,7 +34,7 @@ func (c *cli) cursorListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "cursors", func() {
 					c.printCursors(list.Cursors)
 					c.nextPage(cmd, list.Next)
 				})
@@ -66,7 +66,7 @@ func (c *cli) cursorShowCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show CURSOR", Short: "Show a cursor, what holds it, and its last moves", Args: oneNumber("cursor"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.cursorView(cmd, args, control.Moves{Limit: 5})
+			return c.cursorView(cmd, args, control.Moves{Limit: 5}, "")
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
@@ -83,7 +83,7 @@ func (c *cli) cursorEventsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.cursorView(cmd, args, moves)
+			return c.cursorView(cmd, args, moves, "events")
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "only moves made at this instant or later: RFC 3339, a date (UTC) or an age such as -7d")
@@ -93,7 +93,8 @@ func (c *cli) cursorEventsCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) cursorView(cmd *cobra.Command, args []string, moves control.Moves) error {
+// cursorView shows a cursor, or its events where these are what is asked for.
+func (c *cli) cursorView(cmd *cobra.Command, args []string, moves control.Moves, at string) error {
 	id, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, moves control.Moves)
 		if err != nil {
 			return err
 		}
-		return c.show(v, func() { c.printCursor(v) })
+		return c.showList(v, at, func() { c.printCursor(v) })
 	})
 }
 

@@ -106,7 +106,7 @@ func (c *cli) previewArchive(cmd *cobra.Command, ctl *control.Control, order con
 	if err != nil {
 		return err
 	}
-	return c.show(v, func() {
+	return c.showList(v, "archives", func() {
 		c.printf("would be moved to %s:\n", v.Where)
 		trail := "nothing is"
 		if !v.TrailBefore.IsZero() {
@@ -149,7 +149,7 @@ func (c *cli) dbArchiveListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printArchives(v) })
+				return c.showList(v, "archives", func() { c.printArchives(v) })
 			})
 		},
 	}
@@ -206,7 +206,7 @@ func (c *cli) dbArchiveShowCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printArchivedRows(v) })
+				return c.showList(v, "rows", func() { c.printArchivedRows(v) })
 			})
 		},
 	}

@@ -24,7 +24,7 @@ func (c *cli) dbCompactCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return c.show(v, func() { c.printPacking(v) })
+					return c.showList(v, "packing", func() { c.printPacking(v) })
 				})
 			}
 			if reason == "" {

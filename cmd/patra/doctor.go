@@ -28,7 +28,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.show(d, func() { c.printDoctor(d) }); err != nil {
+			if err := c.showList(d, "groups", func() { c.printDoctor(d) }); err != nil {
 				return err
 			}
 			if d.Ill() {

@@ -53,7 +53,7 @@ func (c *cli) errorListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printErrors(v, q) })
+				return c.showList(v, "errors", func() { c.printErrors(v, q) })
 			})
 		},
 	}

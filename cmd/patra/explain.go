@@ -18,7 +18,7 @@ func (c *cli) explainCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.show(v, func() {
+			return c.showList(v, "explained", func() {
 				if word == "" {
 					c.listExplained(v.Explained)
 					return

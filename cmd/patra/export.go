@@ -110,7 +110,7 @@ func recordStatuses(words []string) ([]harvest.RecordStatus, error) {
 // stderr.
 func (c *cli) tellExport(s control.ExportSummary, isOnStdout bool) error {
 	if c.json && !isOnStdout {
-		return c.printData(s)
+		return c.printData(s, "")
 	}
 	if c.json {
 		b, err := json.Marshal(s)

@@ -38,7 +38,7 @@ func (c *cli) outboxListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "targets", func() {
 					c.printTargets(list.Targets)
 					c.printMessages(list.Messages)
 				})

@@ -16,7 +16,7 @@ func (c *cli) targetListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printTargets(list.Targets) })
+				return c.showList(list, "targets", func() { c.printTargets(list.Targets) })
 			})
 		},
 	}

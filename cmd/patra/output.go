@@ -60,17 +60,21 @@ func listed(all []form) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// show prints what control answers: as data if that was asked for, else in words.
-func (c *cli) show(v any, words func()) error {
+// show prints what control answers of one thing: as data if that was asked for, else in words.
+func (c *cli) show(v any, words func()) error { return c.showList(v, "", words) }
+
+// showList prints an answer that is a list, which is the member at of it.
+func (c *cli) showList(v any, at string, words func()) error {
 	if c.json {
-		return c.printData(v)
+		return c.printData(v, at)
 	}
 	words()
 	return nil
 }
 
-// printData prints an answer for programs.
-func (c *cli) printData(v any) error {
+// printData prints an answer for programs. Those forms that have a line for each thing have one for
+// each member of the list at, or one for the answer where that is no list.
+func (c *cli) printData(v any, at string) error {
 	if c.form == asJSON && len(c.fields) == 0 {
 		return c.printJSON(v)
 	}
@@ -82,7 +86,7 @@ func (c *cli) printData(v any) error {
 	if err != nil {
 		return fmt.Errorf("read output: %w", err)
 	}
-	list, at := things(doc)
+	list := things(doc, at)
 	if len(c.fields) > 0 {
 		if err := knownFields(list, c.fields); err != nil {
 			return &usageError{err: err}
@@ -207,29 +211,24 @@ func readValue(d *json.Decoder) (any, error) {
 	return tok, nil
 }
 
-// things are what an answer is about: the first list of objects in it, and where that is.
-// An answer without one is about itself.
-func things(doc any) (list []any, at string) {
-	o, is := doc.(object)
-	if !is {
-		return []any{doc}, ""
+// things are what an answer is about: the list at one of its members, or itself.
+func things(doc any, at string) []any {
+	if at == "" {
+		return []any{doc}
 	}
-	for _, m := range o {
-		all, isList := m.value.([]any)
-		if !isList {
-			continue
-		}
-		if len(all) == 0 || slices.ContainsFunc(all, func(v any) bool { _, is := v.(object); return is }) {
-			return slices.Clone(all), m.key
-		}
-	}
-	return []any{doc}, ""
+	o, _ := doc.(object)
+	value, _ := o.get(at)
+	list, _ := value.([]any) // what has no members may be null
+	return slices.Clone(list)
 }
 
 // withThings puts a list back where it was.
 func withThings(doc any, list []any, at string) any {
 	if at == "" {
 		return list[0]
+	}
+	if len(list) == 0 {
+		return doc
 	}
 	out := slices.Clone(doc.(object))
 	i := slices.IndexFunc(out, func(m member) bool { return m.key == at })

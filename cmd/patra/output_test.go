@@ -43,7 +43,7 @@ func TestOutput_EveryFormTellsTheSame(t *testing.T) {
 		if err := p.settleForm(); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.show(answer, func() { p.printf("words\n") }); err != nil {
+		if err := p.showList(answer, "rows", func() { p.printf("words\n") }); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); got != c.want {
@@ -55,12 +55,52 @@ func TestOutput_EveryFormTellsTheSame(t *testing.T) {
 		}
 	}
 	p := &cli{printer: printer{out: new(bytes.Buffer)}, form: asJSON, json: true, fields: []string{"titel"}}
-	if err := p.show(answer, nil); err == nil || !strings.Contains(err.Error(), "there are id, title, more") {
+	if err := p.showList(answer, "rows", nil); err == nil || !strings.Contains(err.Error(), "there are id, title, more") {
 		t.Errorf("a field that is not there: %v", err)
 	}
 	p = &cli{form: asCSV, json: true}
 	if err := p.settleForm(); err == nil {
 		t.Error("--json and -o csv at once")
+	}
+}
+
+// TestOutput_AThingIsOneLine: an answer about one thing is told whole in every form, whatever lists are in it, and
+// fields are picked from it.
+func TestOutput_AThingIsOneLine(t *testing.T) {
+	db := "sqlite:" + t.TempDir() + "/p.db"
+	_, url := oracle(t, sim.Config{Records: 5, Seed: 1, LimitRPS: -1})
+	if code, out, e := patra(t, "harvest", "crossref", "--base-url", url+"/crossref", "--contact", "a@example.org", "--db", db); code != 0 {
+		t.Fatal(out, e)
+	}
+	_, names, _ := patra(t, "record", "list", "--db", db, "-o", "jsonl", "--fields", "id", "--limit", "1")
+	var first struct{ ID string }
+	if err := json.Unmarshal([]byte(names), &first); err != nil {
+		t.Fatal(err, names)
+	}
+	_, sources, _ := patra(t, "source", "list", "-o", "name", "--db", db)
+	all := strings.Count(sources, "\n")
+	for _, c := range []struct {
+		line  string
+		lines int
+		has   string
+	}{
+		{"status -o jsonl", all, `{"source":"crossref",`},
+		{"status -o name", all, "crossref\n"},
+		{"status -o json --fields source", 1, `{"source":"crossref"}`},
+		{"record show crossref " + first.ID + " -o jsonl", 1, `"revision":1`},
+		{"record show crossref " + first.ID + " -o json --fields id,revision", 1, `{"id":"` + first.ID + `","revision":1}` + "\n"},
+		{"record show crossref " + first.ID + " -o csv --fields id", 2, `"id"` + "\r\n" + `"` + first.ID + `"`},
+		{"plan show 1 -o jsonl", 1, `{"plan":{`},
+		{"plan gaps crossref -o jsonl", 0, ""},
+	} {
+		code, out, said := patra(t, append(strings.Split(c.line, " "), "--db", db)...)
+		if code != 0 || strings.Count(out, "\n") != c.lines || !strings.Contains(out, c.has) {
+			t.Errorf("%s: exit %d\n%s%s", c.line, code, out, said)
+		}
+	}
+	code, _, said := patra(t, "report", "search", "x", "-o", "csv", "--db", db)
+	if code != exitUsage || !strings.Contains(said, "use --format with") {
+		t.Errorf("a report in a form that it has not: exit %d: %s", code, said)
 	}
 }
 
@@ -108,6 +148,26 @@ func TestCompletion_KnowsWhatThereIs(t *testing.T) {
 		{"record list --state g", "gone\n:4\n"},
 		{"plan create crossref --priority h", "high\n:4\n"},
 		{"db grants exe", "executor\n:4\n"},
+		{"search export insulin --format cs", "csv\ncsl-json\n:4\n"},
+		{"search report insulin --format h", "html\n:4\n"},
+		{"report search insulin --format s", "svg\n:4\n"},
+		{"task list --state Q", "QUEUED\n:4\n"},
+	} {
+		code, out, _ := patra(t, append([]string{"__complete", "--db", db}, strings.Split(c.line, " ")...)...)
+		if code != 0 || !strings.HasPrefix(out, c.want) {
+			t.Errorf("%s: %d %q, not %q", c.line, code, out, c.want)
+		}
+	}
+}
+
+// TestCompletion_BeforeThereIsADatabase: what comes with patra is known to somebody who has just begun.
+func TestCompletion_BeforeThereIsADatabase(t *testing.T) {
+	db := "sqlite:" + t.TempDir() + "/none.db"
+	for _, c := range []struct{ line, want string }{
+		{"harvest cro", "crossref\tCrossref\n:4\n"},
+		{"search new s --sources pubmed,eli", "pubmed,elife\teLife\n:4\n"},
+		{"explain circuit", "circuit_open\t"},
+		{"plan show ", ":4\n"},
 	} {
 		code, out, _ := patra(t, append([]string{"__complete", "--db", db}, strings.Split(c.line, " ")...)...)
 		if code != 0 || !strings.HasPrefix(out, c.want) {

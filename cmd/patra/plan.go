@@ -31,7 +31,7 @@ func (c *cli) planGapsCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "gaps", func() {
 					c.printGapList(list, all)
 					if list.Next != "" {
 						c.notef("there are more: %s\n", again(cmd, list.Next))

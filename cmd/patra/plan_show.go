@@ -29,7 +29,7 @@ func (c *cli) planListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printPlans(list.Plans) })
+				return c.showList(list, "plans", func() { c.printPlans(list.Plans) })
 			})
 		},
 	}

@@ -27,7 +27,7 @@ func (c *cli) planSlicesCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return c.show(m, func() { c.printGroups(m) })
+					return c.showList(m, "groups", func() { c.printGroups(m) })
 				}
 				list, err := ctl.Slices(cmd.Context(), control.SliceQuery{
 					Plan: id, State: harvest.SliceState(strings.ToUpper(state)), From: from, To: to, Page: f.page(),
@@ -35,7 +35,7 @@ func (c *cli) planSlicesCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "slices", func() {
 					c.printSlices(list.Slices)
 					if list.Next != "" {
 						c.notef("there are more: %s\n", again(cmd, list.Next))

@@ -34,7 +34,7 @@ func (c *cli) quarantineListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printQuarantine(v) })
+				return c.showList(v, "items", func() { c.printQuarantine(v) })
 			})
 		},
 	}

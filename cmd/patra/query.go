@@ -40,7 +40,7 @@ func (c *cli) queryExplainCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printQuery(v, req.Count) })
+				return c.showList(v, "sources", func() { c.printQuery(v, req.Count) })
 			})
 		},
 	}

@@ -32,7 +32,7 @@ func (c *cli) queueCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(q, func() { c.printQueue(q) })
+				return c.showList(q, "partitions", func() { c.printQueue(q) })
 			})
 		},
 	}

@@ -31,7 +31,7 @@ func (c *cli) rateShowCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printRates(list) })
+				return c.showList(list, "rates", func() { c.printRates(list) })
 			})
 		},
 	}

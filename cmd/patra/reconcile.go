@@ -64,7 +64,7 @@ func (c *cli) reconcile(ctx context.Context, req control.ReconcileRequest, by co
 		if err != nil {
 			return err
 		}
-		err = c.show(v, func() { c.printReconciled(v, req.Plan) })
+		err = c.showList(v, "differences", func() { c.printReconciled(v, req.Plan) })
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (c *cli) recordListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printRecords(v) })
+				return c.showList(v, "records", func() { c.printRecords(v) })
 			})
 		},
 	}
@@ -173,7 +173,7 @@ func (c *cli) recordHistoryCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printHistory(v) })
+				return c.showList(v, "revisions", func() { c.printHistory(v) })
 			})
 		},
 	}

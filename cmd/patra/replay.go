@@ -105,7 +105,7 @@ func (c *cli) replayWork(ctx context.Context, cmd *cobra.Command, ctl *control.C
 	if err != nil {
 		return err
 	}
-	err = c.show(all, func() {
+	err = c.showList(all, "reports", func() {
 		rows := make([][]any, len(all.Reports))
 		for i, r := range all.Reports {
 			rows[i] = []any{r.Batch, string(r.Verdict), r.Why}

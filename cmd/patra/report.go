@@ -26,7 +26,10 @@ func (c *cli) reportSearchCmd(use string) *cobra.Command {
 			"many records were announced, received, filtered, put aside and kept; and the numbers and the flow diagram of PRISMA 2020.\n" +
 			"It needs nothing but itself, runs nothing, and the same store gives the same bytes. Numbers that do not add up are an error.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.json {
+			switch {
+			case c.json && c.form != asJSON:
+				return misuse(cmd, "-o %s: a report is written in a format of its own: use --format with %s", c.form, strings.Join(control.ReportFormats(), ", "))
+			case c.json:
 				format = "json"
 			}
 			if !slices.Contains(control.ReportFormats(), format) {
@@ -79,7 +82,7 @@ func (c *cli) countSearch(ctx context.Context, name string, hosts map[string]str
 		if err != nil {
 			return err
 		}
-		return c.show(v, func() { c.printSearchCounts(v) })
+		return c.showList(v, "sources", func() { c.printSearchCounts(v) })
 	})
 }
 
@@ -119,7 +122,7 @@ func (c *cli) searchScheduleCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() {
+				return c.showList(v, "schedules", func() {
 					for _, s := range v.Schedules {
 						c.printScheduleChange("set", s)
 					}

@@ -47,7 +47,7 @@ func (c *cli) runListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "runs", func() {
 					c.printRuns(list.Runs)
 					c.nextPage(cmd, list.Next)
 				})

@@ -158,7 +158,7 @@ func (c *cli) scheduleListCmd() *cobra.Command {
 				if list.Unread != "" {
 					c.notef("note: not all could be read: %s\n", list.Unread)
 				}
-				return c.show(list, func() { c.printSchedules(list.Schedules) })
+				return c.showList(list, "schedules", func() { c.printSchedules(list.Schedules) })
 			})
 		},
 	}

@@ -141,7 +141,7 @@ func (c *cli) searchListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printSearches(v) })
+				return c.showList(v, "searches", func() { c.printSearches(v) })
 			})
 		},
 	}
@@ -316,7 +316,7 @@ func (c *cli) runSearch(ctx context.Context, req control.SearchRunRequest, worke
 	if err != nil {
 		return err
 	}
-	if err := c.show(run, func() { c.printSearchRun(run) }); err != nil {
+	if err := c.showList(run, "sources", func() { c.printSearchRun(run) }); err != nil {
 		return err
 	}
 	switch {

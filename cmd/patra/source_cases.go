@@ -33,7 +33,7 @@ func (c *cli) testPacks(ctx context.Context, packs []string) error {
 	if err != nil {
 		return err
 	}
-	err = c.show(tested, func() {
+	err = c.showList(tested, "packs", func() {
 		for _, t := range tested.Packs {
 			c.printTested(t)
 		}

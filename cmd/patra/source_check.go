@@ -126,7 +126,7 @@ func (c *cli) checked(rep *control.CheckReport, shown []control.ShownExchange, f
 	if c.json && f.show != "" {
 		rep.Exchanges = shown
 	}
-	err := c.show(rep, func() {
+	err := c.showList(rep, "groups", func() {
 		if f.show != "" {
 			c.printExchanges(shown)
 		}

@@ -48,7 +48,7 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				err = c.show(diff, func() { c.printDiff(diff) })
+				err = c.showList(diff, "fields", func() { c.printDiff(diff) })
 				if err == nil && exitCode && len(diff.Fields) > 0 {
 					return exitError(exitDifferences)
 				}

@@ -18,7 +18,7 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(history, func() {
+				return c.showList(history, "audit", func() {
 					c.printRows(history.Rows)
 					c.printf("\n")
 					c.printAudit(history.Audit)

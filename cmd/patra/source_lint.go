@@ -31,7 +31,7 @@ func (c *cli) lint(files []string) error {
 		return err
 	}
 	if c.json {
-		if err := c.printData(linted); err != nil {
+		if err := c.printData(linted, "mistakes"); err != nil {
 			return err
 		}
 		if !linted.Clean {

@@ -17,7 +17,7 @@ func (c *cli) sourceListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printSources(list.Sources) })
+				return c.showList(list, "sources", func() { c.printSources(list.Sources) })
 			})
 		},
 	}

@@ -29,7 +29,7 @@ func (c *cli) statusCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				err = c.show(st, func() { c.printStatus(st) })
+				err = c.showList(st, "sources", func() { c.printStatus(st) })
 				if err == nil && exitCode && len(st.Needs) > 0 {
 					return exitError(exitDifferences)
 				}

@@ -80,7 +80,7 @@ func (c *cli) taskListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
+				return c.showList(list, "tasks", func() {
 					c.printTasks(list.Tasks)
 					c.nextPage(cmd, list.Next)
 				})

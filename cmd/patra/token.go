@@ -93,7 +93,7 @@ func (c *cli) tokenListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printTokens(v.Tokens) })
+				return c.showList(v, "tokens", func() { c.printTokens(v.Tokens) })
 			})
 		},
 	}

@@ -30,7 +30,7 @@ func (c *cli) verifyCmd() *cobra.Command {
 			if err != nil && !stopped {
 				return err
 			}
-			if err := c.show(v, func() { c.printVerified(v) }); err != nil {
+			if err := c.showList(v, "findings", func() { c.printVerified(v) }); err != nil {
 				return err
 			}
 			switch {

@@ -50,7 +50,7 @@ func (c *cli) workListCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printWorks(v) })
+				return c.showList(v, "works", func() { c.printWorks(v) })
 			})
 		},
 	}
@@ -190,7 +190,7 @@ func (c *cli) workSuggestionsCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printSuggestions(v) })
+				return c.showList(v, "suggestions", func() { c.printSuggestions(v) })
 			})
 		},
 	}
@@ -236,7 +236,7 @@ func (c *cli) workIdentifiersCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() {
+				return c.showList(v, "identifiers", func() {
 					for _, b := range v.Identifiers {
 						c.printf("%s  %d records: %s\n", b.Value, b.Holders, b.Why)
 					}
