@@ -20,16 +20,21 @@ import (
 func TestApprove_AsksOnlyWhereSomebodySits(t *testing.T) {
 	t.Parallel()
 	much := harvest.Forecast{Source: "crossref", Records: askAbove + 1}
+	unknown := harvest.Forecast{Source: "arxiv", Uncounted: true}
 	for _, c := range []struct {
-		name, answer string
-		yes          bool
-		declined     bool
+		name     string
+		what     harvest.Forecast
+		answer   string
+		yes      bool
+		declined bool
 	}{
-		{name: "nobody is there"},
-		{name: "a person says yes", answer: "y\n"},
-		{name: "a person says no", answer: "n\n", declined: true},
-		{name: "a person says nothing", answer: "\n", declined: true},
-		{name: "a person was told --yes", answer: "n\n", yes: true},
+		{name: "nobody is there", what: much},
+		{name: "a person says yes", what: much, answer: "y\n"},
+		{name: "a person says no", what: much, answer: "n\n", declined: true},
+		{name: "a person says nothing", what: much, answer: "\n", declined: true},
+		{name: "a person was told --yes", what: much, answer: "n\n", yes: true},
+		{name: "a person says no to what nobody can count", what: unknown, answer: "n\n", declined: true},
+		{name: "a few are read without a word", what: harvest.Forecast{Records: askAbove}, answer: "n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +43,7 @@ func TestApprove_AsksOnlyWhereSomebodySits(t *testing.T) {
 				stream = terminalThatSays(t, c.answer)
 			}
 			asker := &cli{printer: printer{err: stream}}
-			err := asker.approve(stream, c.yes)(much)
+			err := asker.approve(stream, c.yes)(c.what)
 			if _, declined := errors.AsType[*control.DeclinedError](err); declined != c.declined || !declined && err != nil {
 				t.Errorf("approve = %v, want declined: %v", err, c.declined)
 			}

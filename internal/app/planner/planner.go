@@ -297,7 +297,10 @@ func (pl *planning) makePlan(ctx context.Context) error {
 		err = pl.pin.checkSlices(d)
 	}
 	if err == nil && !f.Known && pl.t.Approve != nil {
-		err = pl.t.Approve(harvest.Forecast{Source: pl.t.Provenance, Span: d.Span, Slices: len(d.Slices), Records: pl.result.Expected})
+		err = pl.t.Approve(harvest.Forecast{
+			Source: pl.t.Provenance, Span: d.Span, Slices: len(d.Slices), Records: pl.result.Expected,
+			Uncounted: pl.t.Query != "" && len(pl.counted) == 0 && pl.firstPage == nil,
+		})
 	}
 	if err != nil {
 		return err

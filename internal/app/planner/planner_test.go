@@ -592,6 +592,31 @@ func TestApprove_IsAskedBeforeTheFirstPlanIsSaved(t *testing.T) {
 	})
 }
 
+// TestApprove_SaysThatNobodyCanSay: of a source that cannot count, who asks for a query is told that nobody knows
+// how many records there are. Who asks for what has changed lately is not.
+func TestApprove_SaysThatNobodyCanSay(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			s.Count = nil
+			s.Paging.NewestFirst = true // the total of its pages is of all times
+		})
+		for query, uncounted := range map[string]bool{"ti:insulin": true, "": false} {
+			var shown []harvest.Forecast
+			_, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{
+				Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref", Query: query,
+				Approve: func(f harvest.Forecast) error {
+					shown = append(shown, f)
+					return nil
+				},
+			})
+			if err != nil || len(shown) != 1 || shown[0].Uncounted != uncounted {
+				t.Errorf("query %q: shown %+v, %v", query, shown, err)
+			}
+		}
+	})
+}
+
 // TestR17_ClocksAreApart: what the clock of one host said is not taken for that
 // of another, so that a simulator's past does not cut the source's windows.
 func TestR17_ClocksAreApart(t *testing.T) {

@@ -39,6 +39,8 @@ type Forecast struct {
 	Span    Span
 	Slices  int
 	Records int64 // as counted by the source, or estimated where it cannot count
+	// Uncounted: it is for a query, and nobody can say how many records are going to be read.
+	Uncounted bool
 }
 
 // CandidatePick says which records are to be read again: those that fulfil any of the
