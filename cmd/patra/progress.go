@@ -69,6 +69,9 @@ func cut(line string, n int) string {
 	return line[:bytesWithin(line, n-2)] + ".."
 }
 
+// isPaced reports whether most of the time is spent waiting until the source may be asked again.
+func isPaced(p control.Progress, took time.Duration) bool { return p.Wait == "" && 2*p.Waited > took }
+
 // progressLine says the share, then why nothing comes or how long the rest takes, then what
 // is done of all, trouble and pace: a narrow terminal cuts the end off.
 func progressLine(what string, p control.Progress, took time.Duration) string {
@@ -91,6 +94,9 @@ func progressLine(what string, p control.Progress, took time.Duration) string {
 		line += "  " + p.Wait + ";"
 	case left > 0 && rate > 0:
 		line += fmt.Sprintf(", about %s left;", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
+	}
+	if isPaced(p, took) {
+		line += "  waits for its turn at the source;"
 	}
 	line += fmt.Sprintf("  %d%s records, %s done", p.Items, of, control.Count(int(p.Slices), "slice"))
 	if p.HTTP429 > 0 {

@@ -30,15 +30,31 @@ func (s *searchWatch) add(code string) *control.Watch {
 	return w
 }
 
-// line says why nothing comes, if nothing does anywhere, then how far all are together,
-// and then each.
+// line shows all of them as they are now.
 func (s *searchWatch) line(took time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	parts := make([]searchPart, len(s.of))
+	for i, one := range s.of {
+		parts[i] = searchPart{one.code, one.watch.Progress()}
+	}
+	return searchLine(s.name, parts, took)
+}
+
+// searchPart is how far one source of a search is.
+type searchPart struct {
+	code string
+	control.Progress
+}
+
+// searchLine says why nothing comes, if nothing does anywhere, then how far all are together,
+// and then each.
+func searchLine(name string, parts []searchPart, took time.Duration) string {
 	var all control.Progress
-	var waits, parts []string
-	for _, one := range s.of {
-		p := one.watch.Progress()
+	var waits, each []string
+	knowsAll := true
+	for _, p := range parts {
+		knowsAll = knowsAll && p.Expected > 0
 		all.Items += p.Items
 		all.Expected += p.Expected
 		all.Sent += p.Sent
@@ -49,23 +65,30 @@ func (s *searchWatch) line(took time.Duration) string {
 		if p.Wait != "" {
 			waits = append(waits, p.Wait)
 		}
-		parts = append(parts, one.code+" "+sourceProgress(p))
+		each = append(each, p.code+" "+sourceProgress(p.Progress, took))
 	}
-	if len(s.of) > 0 && len(waits) == len(s.of) {
+	if !knowsAll {
+		all.Expected = 0 // a share of some of them would be told as that of all
+	}
+	if len(parts) > 0 && len(waits) == len(parts) {
 		all.Wait = strings.Join(waits, ", ")
 	}
-	return progressLine(s.name, all, took) + "  (" + strings.Join(parts, "; ") + ")"
+	return progressLine(name, all, took) + "  (" + strings.Join(each, "; ") + ")"
 }
 
 // sourceProgress is how far one source is, in few words.
-func sourceProgress(p control.Progress) string {
+func sourceProgress(p control.Progress, took time.Duration) string {
+	paced := ""
+	if isPaced(p, took) {
+		paced = ", waits for its turn"
+	}
 	switch {
 	case p.Wait != "":
 		return p.Wait
 	case p.State == "" || p.State == "planning":
 		return "planning"
 	case p.Expected > 0:
-		return fmt.Sprintf("%d%%", min(100, p.Items*100/p.Expected))
+		return fmt.Sprintf("%d%%%s", min(100, p.Items*100/p.Expected), paced)
 	}
-	return fmt.Sprintf("%d records", p.Items)
+	return fmt.Sprintf("%d records%s", p.Items, paced)
 }

@@ -18,6 +18,7 @@ type Watch struct {
 	wait                            atomic.Pointer[wait] // nil: nothing is waited for
 	expected, items, pages, slices  atomic.Int64
 	sent, retried, h429, h5xx, size atomic.Int64
+	waited                          atomic.Int64 // nanoseconds
 	restarts, cuts, fenced, failed  atomic.Int64
 }
 
@@ -35,6 +36,8 @@ type Progress struct {
 	Expected, Items, Pages, Slices int64
 	Sent, HTTP429, HTTP5xx         int64
 	Restarts, Cuts, Fenced, Failed int64
+	// Waited is how long requests have waited for their turn, all together.
+	Waited time.Duration
 }
 
 // Progress reads the watch.
@@ -43,6 +46,7 @@ func (w *Watch) Progress() Progress {
 		Expected: w.expected.Load(), Items: w.items.Load(), Pages: w.pages.Load(), Slices: w.slices.Load(),
 		Sent: w.sent.Load(), HTTP429: w.h429.Load(), HTTP5xx: w.h5xx.Load(),
 		Restarts: w.restarts.Load(), Cuts: w.cuts.Load(), Fenced: w.fenced.Load(), Failed: w.failed.Load(),
+		Waited: time.Duration(w.waited.Load()),
 	}
 	if s := w.state.Load(); s != nil {
 		p.State = *s
@@ -69,6 +73,7 @@ func (w *Watch) traffic(t source.Traffic) {
 	w.h429.Add(int64(t.HTTP429))
 	w.h5xx.Add(int64(t.HTTP5xx))
 	w.size.Add(t.Bytes)
+	w.waited.Add(int64(t.WaitGate))
 }
 
 func (w *Watch) observe(e executor.Event) {
