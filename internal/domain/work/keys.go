@@ -44,11 +44,18 @@ func (k LookupKey) IsMarked() bool { return k.IsTitle() || k.IsAlike() && k&keyS
 
 // Most is how many records may be found under the key; if there are more it finds none.
 func (k LookupKey) Most() int {
-	if k.IsAlike() {
+	switch {
+	case k.IsAlike():
 		return MostAlike
+	case k.IsPointer():
+		return MostPointing
 	}
 	return MostHolders
 }
+
+// MostPointing is how many records that point to one, or were merged into it, are looked for: as many as a
+// book has chapters, and not as many as a journal has papers.
+const MostPointing = 1000
 
 // MostAlike is how many records that may be alike are compared with each other.
 const MostAlike = 50

@@ -204,12 +204,18 @@ func (l *linking) hasCrowded(keys []work.LookupKey) bool {
 	return slices.ContainsFunc(keys, func(k work.LookupKey) bool { return k.IsID() && l.crowded[k] > 0 })
 }
 
-// forgetLeft forgets what is known of values that records had before, and no crowd has.
+// forgetLeft forgets what is known of values that records had before, and no crowd has. Of one that a crowd
+// has still, it stores how many these are now.
 func (l *linking) forgetLeft() error {
 	var numbers []int64
 	for _, k := range l.left {
-		if l.crowded[k] == 0 { // those of a crowd have it still
+		n := l.crowded[k]
+		if n == 0 {
 			numbers = append(numbers, int64(k))
+			continue
+		}
+		if _, err := l.x.exec(`UPDATE ing_work_value SET holders=? WHERE key_no=?`, n, int64(k)); err != nil {
+			return fmt.Errorf("count who has a value: %w", err)
 		}
 	}
 	return l.x.forgetValues(numbers)

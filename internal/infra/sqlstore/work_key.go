@@ -106,8 +106,37 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 			}
 		}
 	}
+	left, err := l.leftByMerged()
+	if err != nil {
+		return nil, err
+	}
+	touched = append(touched, left...)
 	slices.Sort(touched)
 	return slices.Compact(touched), nil
+}
+
+// leftByMerged are the members of the works of records that were read again, where a source merges
+// records: what such a record was merged into no longer has to do with it, and has no key in common with it.
+func (l *linking) leftByMerged() (out []int64, err error) {
+	merging := l.mergingSources()
+	var again []int64
+	for i := range l.step {
+		if r := &l.step[i]; r.read != nil && !r.isFresh && merging[r.source] {
+			again = append(again, r.record)
+		}
+	}
+	for args := range inLists(again) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			out = append(out, id)
+			return err
+		}, `SELECT record_id FROM ing_work_member WHERE work_id IN (SELECT work_id FROM ing_work_member WHERE record_id IN (`+list(len(args))+`))`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read works: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // entriesOf are the keys that come and go with the records of a step, sorted.
@@ -218,8 +247,9 @@ func (l *linking) changeIndex(entries, found []entry) (crossed []int64, err erro
 		}
 		n := countUpTo(come, last)
 		m := countUpTo(found, last)
-		// Most are alone under their key, and nobody points to them.
-		if m > 0 || n > 1 {
+		// Most are alone under their key, and nobody points to them. Who points somewhere is looked for
+		// from there as well.
+		if m > 0 || n > 1 || come[0].key.IsPointer() {
 			more, err := l.changePlace(come[:n], found[:m])
 			if err != nil {
 				return nil, err

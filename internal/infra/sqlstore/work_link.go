@@ -343,7 +343,11 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 			if err != nil {
 				return nil, err
 			}
-			if to != 0 {
+			takesPart, err := l.takesPart(to)
+			if err != nil {
+				return nil, err
+			}
+			if takesPart {
 				sets.join(id, to)
 				out = append(out, to)
 			}
@@ -369,6 +373,18 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 		}
 	}
 	return out, nil
+}
+
+// takesPart reports whether a record is of this step or was linked before. One that still waits to be
+// linked finds those that were merged into it when its turn comes.
+func (l *linking) takesPart(id int64) (bool, error) {
+	if id == 0 || l.step.find(id) != nil {
+		return id != 0, nil
+	}
+	known := map[int64]knownKeys{}
+	err := l.linkedKeys([]int64{id}, nil, known)
+	_, wasLinked := known[id]
+	return wasLinked, err
 }
 
 // appendGroupKeys appends the keys under which those are found that hang together with a

@@ -38,7 +38,7 @@ func (l *linking) compareAnew(ids []int64) error {
 	for _, id := range ids {
 		for _, k := range l.meet(id).keys {
 			if at, ok := meetingKey(k); ok {
-				keys = append(keys, at)
+				keys = append(keys, k, at)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (l *linking) meetings(ids []int64) [][2]int64 {
 		mine := l.workOf(id)
 		for _, k := range m.keys {
 			at, ok := meetingKey(k)
-			if !ok {
+			if !ok || l.crowded[k] > 0 { // those on the other side do not look here
 				continue
 			}
 			for _, other := range l.heldBy(at) {
