@@ -59,7 +59,7 @@ func (c *cli) exportCmd() *cobra.Command {
 				if out == "-" && x.MaySplit() {
 					return misuse(cmd, "--for %s may need more than one file; name one with --out FILE, or a folder", o.For)
 				}
-				files := &exportFiles{stdout: c.out, out: out, apart: o.Apart, exporting: x}
+				files := &exportFiles{stdout: c.out, out: out, apart: o.Apart, of: cmp.Or(o.Search, "patra"), exporting: x}
 				summary, err := x.Write(cmd.Context(), files.next)
 				if err == nil {
 					err = files.placeAll(&summary)
@@ -154,7 +154,8 @@ func isFolder(name string) bool {
 type exportFiles struct {
 	stdout    io.Writer
 	out       string
-	apart     bool // out is a folder
+	apart     bool   // out is a folder
+	of        string // the search, or patra
 	exporting *control.Exporting
 	files     []*outFile
 	sources   []string
@@ -204,7 +205,7 @@ func (e *exportFiles) placeAll(s *control.ExportSummary) error {
 		if err := f.place(name); err != nil {
 			return err
 		}
-		err = writeOut(nil, name+".manifest.json", func(w io.Writer) error {
+		err = writeOut(e.stdout, name+".manifest.json", func(w io.Writer) error {
 			_, err := w.Write(manifest)
 			return err
 		})
@@ -216,7 +217,7 @@ func (e *exportFiles) placeAll(s *control.ExportSummary) error {
 }
 
 // name is where a file goes: the name that was given, with the number of the file if
-// there are several; in a folder one by source and date.
+// there are several; in a folder one by search, source and date.
 func (e *exportFiles) name(i int) string {
 	first := slices.Index(e.sources, e.sources[i])
 	last := len(e.sources) - 1
@@ -226,7 +227,7 @@ func (e *exportFiles) name(i int) string {
 	stem := strings.TrimSuffix(e.out, filepath.Ext(e.out))
 	extension := filepath.Ext(e.out)
 	if e.apart {
-		of := strings.Join([]string{"patra", e.sources[i], e.exporting.Day()}, "_")
+		of := strings.Join([]string{e.of, e.sources[i], e.exporting.Day()}, "_")
 		stem = filepath.Join(e.out, strings.ReplaceAll(of, "__", "_")) // no source: there was no record
 		extension = e.exporting.Extension()
 	}

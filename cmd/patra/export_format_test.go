@@ -202,6 +202,13 @@ func TestExport_NamesOfParts(t *testing.T) {
 	if got := one.name(0); got != "a/b.ris" {
 		t.Errorf("got %s", got)
 	}
+	ofTwo := func(search string) string {
+		e := &exportFiles{out: "a", apart: true, of: search, sources: []string{"crossref"}, exporting: new(control.Exporting)}
+		return e.name(0)
+	}
+	if one, other := ofTwo("insulin"), ofTwo("insulin-trials"); one == other || !strings.HasPrefix(one, "a/insulin_crossref_") {
+		t.Errorf("two searches are exported to %s and %s", one, other)
+	}
 	three := &exportFiles{out: "a/b.ris", sources: []string{"", "", ""}}
 	if got := three.name(0) + " " + three.name(2); got != "a/b-1.ris a/b-3.ris" {
 		t.Errorf("got %s", got)
