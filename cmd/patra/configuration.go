@@ -13,6 +13,7 @@ import (
 // settings, with what they are for. One with a star stands for all that begin so.
 var outsideFiles = []struct{ title, env, means string }{
 	{"Where settings stand", "PATRA_CONFIG", "the file of settings, as --config names it"},
+	{"Secrets", databaseFile, "a file that holds the address of the database, in place of `PATRA_DB`: that of a server may have a password in it"},
 	{"Secrets", "PATRA_KEY", "the key by which secrets are sealed that are kept in the database: 32 bytes in base64. It is only needed for `patra credential set --stdin` and what was sealed so"},
 	{"Secrets", "PATRA_KEY_FILE", "a file that holds this key, in its place"},
 	{"Secrets", "PATRA_KEY_PREVIOUS", "the key before, which opens what was sealed under it until `patra credential rotate SOURCE --reseal`"},
@@ -57,8 +58,9 @@ setting: that is its pack ([source-keys.md](source-keys.md)).
 ## The file of settings
 
 Lines of ` + "`NAME=value`" + `, as units of systemd and Compose files read them too: the value may stand in quotes, a comment stands on a line of
-its own. ` + "`patra init`" + ` writes such a file. It is ` + "`" + settingsFile + "`" + ` of the folder in which patra is started, if it is there, or the one that ` + "`--config`" + `
-or ` + "`PATRA_CONFIG`" + ` names. Paths in it begin at its folder. A name that is none of the following is refused.
+its own. ` + "`patra init`" + ` writes such a file. It is ` + "`" + settingsFile + "`" + ` of the folder in which patra is started, else the one in ` + "`~/.config/patra`" + `
+(` + "`$XDG_CONFIG_HOME/patra`" + `), else the one in ` + "`/etc/patra`" + `: the first that is there, or the one that ` + "`--config`" + ` or ` + "`PATRA_CONFIG`" + ` names. Paths in it
+begin at its folder. A name that is none of the following is refused.
 
 ## Settings
 

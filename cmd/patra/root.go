@@ -212,9 +212,17 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	database, err := databaseFromFile()
+	if err != nil {
+		return err
+	}
 	for _, v := range shared {
 		text := os.Getenv(v.env)
 		origin := v.env
+		if v.env == "PATRA_DB" && database != "" {
+			text = database
+			origin = databaseFile
+		}
 		if text == "" {
 			text = file[v.env].value
 			origin = file[v.env].at

@@ -12,9 +12,57 @@ import (
 	"strings"
 )
 
-// settingsFile is read from the folder in which patra is started, if it is there and
-// no other is named.
+// settingsFile is what the file of settings is called, unless another is named.
 const settingsFile = "patra.env"
+
+// settingsPlaces are the files of which the first that is there is read, if none is named: that of the
+// folder in which patra is started, that of the user, and that of the machine.
+func settingsPlaces() []string {
+	places := []string{settingsFile}
+	if own, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(own, "patra", settingsFile))
+	}
+	return append(places, filepath.Join("/etc/patra", settingsFile))
+}
+
+// findSettings reads the file of settings: the one that is named, or the first that is there.
+func findSettings(name string) (found string, b []byte, err error) {
+	if name != "" {
+		b, err = os.ReadFile(name)
+		return name, b, err
+	}
+	for _, found = range settingsPlaces() {
+		b, err = os.ReadFile(found)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return found, b, err
+		}
+	}
+	return "", nil, nil
+}
+
+// The file that holds the address of the database, in place of PATRA_DB: the address of a server may
+// have a password in it.
+const databaseFile = "PATRA_DB_FILE"
+
+// databaseFromFile reads the address that stands in the file of the database, empty if none is named.
+func databaseFromFile() (string, error) {
+	name := os.Getenv(databaseFile)
+	switch {
+	case name == "":
+		return "", nil
+	case os.Getenv("PATRA_DB") != "":
+		return "", fmt.Errorf("PATRA_DB and %s are both given: use one of them", databaseFile)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", databaseFile, err)
+	}
+	text := strings.TrimSpace(string(b))
+	if text == "" || strings.ContainsAny(text, "\r\n") {
+		return "", fmt.Errorf("%s: %s is to hold the address of the database in one line", databaseFile, name)
+	}
+	return text, nil
+}
 
 // written is a setting as a file says it.
 type written struct {
@@ -24,17 +72,10 @@ type written struct {
 
 // readSettings reads the settings that stand in a file: lines of NAME=value, as units
 // of systemd and compose files read them too. A path in it begins at the folder of the
-// file. Without a name the file of this folder is read if there is one.
+// file. Without a name the first of [settingsPlaces] is read that is there.
 func readSettings(name string) (map[string]written, error) {
-	named := name != ""
-	if !named {
-		name = settingsFile
-	}
-	b, err := os.ReadFile(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named:
-		return nil, nil
-	case err != nil:
+	name, b, err := findSettings(name)
+	if err != nil {
 		return nil, fmt.Errorf("settings cannot be read: %w", err)
 	}
 	out := map[string]written{}

@@ -42,3 +42,48 @@ func TestSettings_LinesAsEditorsWriteThem(t *testing.T) {
 		})
 	}
 }
+
+// TestSettings_ThePlacesOfTheFile: the file of the folder goes before that of the user.
+func TestSettings_ThePlacesOfTheFile(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "config")
+	t.Setenv("XDG_CONFIG_HOME", own)
+	here := t.TempDir()
+	t.Chdir(here)
+	ofUser := filepath.Join(own, "patra", settingsFile)
+	if err := os.MkdirAll(filepath.Dir(ofUser), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, contact string }{{ofUser, "user@example.org"}, {filepath.Join(here, settingsFile), "here@example.org"}} {
+		if err := os.WriteFile(c.file, []byte("PATRA_CONTACT="+c.contact), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readSettings(""); err != nil || got["PATRA_CONTACT"].value != c.contact {
+			t.Errorf("read %+v, %v, want %s", got, err, c.contact)
+		}
+	}
+}
+
+// TestSettings_TheDatabaseOfAFile: the address of a server may have a password in it, which is not to
+// stand in the environment.
+func TestSettings_TheDatabaseOfAFile(t *testing.T) {
+	t.Setenv("PATRA_DB", "")
+	file := filepath.Join(t.TempDir(), "db")
+	t.Setenv("PATRA_DB_FILE", file)
+	if code, _, said := patra(t, "db", "migrate"); code != exitUsage || !strings.Contains(said, "PATRA_DB_FILE") {
+		t.Errorf("a file that is not there: exit %d: %s", code, said)
+	}
+	db := filepath.Join(t.TempDir(), "of-file.db")
+	if err := os.WriteFile(file, []byte("sqlite:"+db+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := patra(t, "db", "migrate"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	if _, err := os.Stat(db); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("PATRA_DB", "sqlite:"+db)
+	if code, _, said := patra(t, "db", "status"); code != exitUsage || !strings.Contains(said, "both given") {
+		t.Errorf("both given: exit %d: %s", code, said)
+	}
+}
