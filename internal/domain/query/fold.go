@@ -63,6 +63,56 @@ func keyForm(field, value string, form func(string) string) string {
 	return s
 }
 
+// sentForm is a value as sources write it, of an identifier that has other spellings. Sources know
+// one spelling each, and find nothing for the others.
+func sentForm(field, value string) string {
+	switch field {
+	case "doi":
+		lower := strings.ToLower(value)
+		if bare := keyForm(field, lower, strings.TrimSpace); len(bare) < len(lower) && len(lower) == len(value) {
+			return bare
+		}
+	case "orcid":
+		if bare := keyForm(field, value, strings.ToLower); len(bare) < len(value) {
+			return strings.ToUpper(bare)
+		}
+	case "issn":
+		const digits = 8
+		if bare := strings.ToUpper(strings.ReplaceAll(value, "-", "")); len(bare) == digits {
+			return bare[:digits/2] + "-" + bare[digits/2:]
+		}
+	case "pmcid":
+		bare := keyForm(field, value, strings.ToLower)
+		if bare != "" && strings.Trim(bare, "0123456789") == "" {
+			return "PMC" + bare
+		}
+	}
+	return value
+}
+
+// sendable is e with its identifiers as sources write them.
+func sendable(e Expr) Expr {
+	switch e := e.(type) {
+	case And:
+		return And{Of: each(e.Of, sendable), At: e.At}
+	case Or:
+		return Or{Of: each(e.Of, sendable), At: e.At}
+	case Not:
+		return Not{Of: sendable(e.Of), At: e.At}
+	case Term:
+		e.Text = sentForm(e.Field, e.Text)
+		return e
+	case In:
+		values := make([]Value, len(e.Values))
+		for i, v := range e.Values {
+			values[i] = Value{sentForm(e.Field, v.Text), v.At}
+		}
+		e.Values = values
+		return e
+	}
+	return e
+}
+
 // cutLead takes off each of the leads that the text begins with, in their order.
 func cutLead(s string, leads ...string) string {
 	for _, lead := range leads {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Format writes e in the text form, so that [Parse] reads it back.
@@ -206,6 +207,9 @@ func simple(s string) bool {
 			return false
 		}
 	}
+	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune(singleQuotes, first) {
+		return false
+	}
 	return s != "" && !strings.Contains(s, "..") && !operator(s)
 }
 
@@ -217,7 +221,7 @@ func operator(s string) bool {
 func escapeWord(s string) string {
 	var b strings.Builder
 	for i, r := range s {
-		if strings.ContainsRune(wordEnd+`:\!@&`, r) || curly(r) || r == '.' && strings.HasPrefix(s[i:], "..") ||
+		if strings.ContainsRune(wordEnd+`:\!@&`, r) || curly(r) || i == 0 && strings.ContainsRune(singleQuotes, r) || r == '.' && strings.HasPrefix(s[i:], "..") ||
 			i == 0 && (r == '-' || r == '+' || operator(s)) {
 			b.WriteByte('\\')
 		}

@@ -145,6 +145,8 @@ func TestParse_PointsAtTheMistake(t *testing.T) {
 		`a || b`:                            `line 1, column 3: '|' has no meaning here; write OR`,
 		`a && b`:                            `write AND`,
 		`!a`:                                `write NOT`,
+		`ti:'breast cancer'`:                `line 1, column 4: '\'' is no quotation mark of this language; use straight double quotes`,
+		`‘breast`:                           `line 1, column 1: '‘' is no quotation mark of this language; use straight double quotes`,
 		`“breast cancer”`:                   `line 1, column 1: '“' is no quotation mark of this language; use straight quotes`,
 		`2020..2024`:                        `line 1, column 5: a range needs a field before it`,
 		`[1 TO 2]`:                          `a range needs a field before it`,

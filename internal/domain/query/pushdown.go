@@ -28,7 +28,7 @@ type Pushdown struct {
 // be sent, of an OR all or none. The problems are those that nobody can mend here: text
 // in the language of a source, and values that cannot be there.
 func (r *Renderer) Split(e Expr) (Pushdown, Problems) {
-	e = Canonical(e)
+	e = Canonical(sendable(e))
 	if problems := r.impossible(e); len(problems) > 0 {
 		return Pushdown{}, problems
 	}
@@ -55,7 +55,7 @@ func (r *Renderer) Split(e Expr) (Pushdown, Problems) {
 		return Pushdown{}, problems
 	}
 	if len(rest) > 0 {
-		out.Rest = r.inOwnWords(all(rest, e.Place()))
+		out.Rest = r.InOwnWords(all(rest, e.Place()))
 	}
 	out.Fields = fieldsIn(out.Rest)
 	out.Spelt = slices.DeleteFunc(fieldsIn(out.Sent), func(field string) bool { return !r.tellsAccents(field) })
@@ -374,15 +374,15 @@ func (c *checker) impossible(e Expr) {
 	}
 }
 
-// inOwnWords adds to the values of e those that the source has for them.
-func (r *Renderer) inOwnWords(e Expr) Expr {
+// InOwnWords adds to the values of e those that the source has for them.
+func (r *Renderer) InOwnWords(e Expr) Expr {
 	switch e := e.(type) {
 	case And:
-		return And{Of: each(e.Of, r.inOwnWords), At: e.At}
+		return And{Of: each(e.Of, r.InOwnWords), At: e.At}
 	case Or:
-		return Or{Of: each(e.Of, r.inOwnWords), At: e.At}
+		return Or{Of: each(e.Of, r.InOwnWords), At: e.At}
 	case Not:
-		return Not{Of: r.inOwnWords(e.Of), At: e.At}
+		return Not{Of: r.InOwnWords(e.Of), At: e.At}
 	case Term:
 		if c, ok := r.positiveRule(e); ok && e.Match == MatchExact {
 			return ownWords(c, In{Field: e.Field, Values: []Value{{e.Text, e.At}}, CaseSensitive: e.CaseSensitive, At: e.At})

@@ -207,3 +207,24 @@ func TestSplit_RefusesWhatNobodyUnderstands(t *testing.T) {
 		}
 	}
 }
+
+// TestSplit_WritesIdentifiersAsSourcesDo: a source knows one spelling of an identifier, and finds nothing for the others.
+func TestSplit_WritesIdentifiersAsSourcesDo(t *testing.T) {
+	for text, want := range map[string]string{
+		`doi:"https://doi.org/10.1000/AbC"`:        `doi:10.1000/abc`,
+		`doi:10.1000/AbC`:                          `doi:10.1000/AbC`,
+		`issn:(14321238, 0140-6736, 2049363x)`:     `issn:(0140-6736, 1432-1238, 2049-363X)`,
+		`orcid:"https://orcid.org/0000-0002-182x"`: `orcid:0000-0002-182X`,
+		`NOT pmcid:9000001`:                        `NOT pmcid:PMC9000001`,
+		`pmcid:pmc12`:                              `pmcid:PMC12`,
+		`ti:14321238`:                              `ti:14321238`,
+	} {
+		e, err := Parse(text, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Format(Canonical(sendable(e)), Default()); got != want {
+			t.Errorf("%s is sent as %s, not %s", text, got, want)
+		}
+	}
+}

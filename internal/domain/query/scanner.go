@@ -72,6 +72,10 @@ const wordEnd = `()[]{}",<>=*?^~|`
 // word reads an unquoted text.
 func (p *parser) word(fielded bool) string {
 	start := p.pos
+	if r, _ := utf8.DecodeRuneInString(p.text[start:]); strings.ContainsRune(singleQuotes, r) { // within a word it is an apostrophe
+		p.stop(start, start+utf8.RuneLen(r), `use straight double quotes: "`, "%q is no quotation mark of this language", r)
+		return ""
+	}
 	if r, _ := utf8.DecodeRuneInString(p.text[start:]); !fielded {
 		rest := p.text[start:]
 		switch {
@@ -213,5 +217,8 @@ func (p *parser) unexpected() {
 		p.stop(start, end, quote, "%q has no meaning here", r)
 	}
 }
+
+// singleQuotes are signs that some write around a text.
+const singleQuotes = "'‘’‚‛‹›"
 
 func curly(r rune) bool { return strings.ContainsRune("“”„‟«»″", r) }
