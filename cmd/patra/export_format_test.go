@@ -214,3 +214,24 @@ func TestExport_NamesOfParts(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestExport_AQueryKnowsTheWordsOfTheSource: what a search of a source is asked for in its own words is found among
+// what is stored as well, and not left out.
+func TestExport_AQueryKnowsTheWordsOfTheSource(t *testing.T) {
+	t.Parallel()
+	dsn := patratest.SQLite.DSN(t)
+	storeRecords(
+		t, dsn, "crossref",
+		harvest.Record{ID: "10.1000/1", Raw: []byte("1"), Fields: []byte(`{"title":"One","type":"journal-article"}`)},
+		harvest.Record{ID: "10.1000/2", Raw: []byte("2"), Fields: []byte(`{"title":"Two","type":"book"}`)},
+	)
+	if code, _, e := patra(t, "source", "apply", "crossref", "--db", dsn, "--reason", "its words"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	for query, want := range map[string]string{"type:article": "10.1000/1", "NOT type:article": "10.1000/2"} {
+		code, out, e := patra(t, "export", "--db", dsn, "--query", query)
+		if code != exitDone || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"id":"`+want+`"`) {
+			t.Errorf("%s: exit %d\n%s%s", query, code, out, e)
+		}
+	}
+}

@@ -32,16 +32,28 @@ func (c *Control) filterBy(ctx context.Context, text string, codes []string) (*q
 		ctx = c.sources.Preview(ctx)
 	}
 	for code := range names {
-		contract, err := c.contracts.Select(ctx, code, harvest.Harvest, "")
-		if err != nil {
-			contract, err = c.contracts.Select(ctx, code, harvest.Backfill, "") // it has no dates of change
-		}
+		contract, err := c.contractFor(ctx, code, text)
 		if err != nil {
 			return nil, err
 		}
 		f.of[code] = source.FilterFor(f.expr, contract.Spec)
 	}
 	return f, nil
+}
+
+// contractFor is what a source is like for who asks for a query, or for all where the source cannot be
+// asked for it.
+func (c *Control) contractFor(ctx context.Context, code, text string) (contract source.Contract, err error) {
+	for _, asked := range []string{text, ""} {
+		// One that has no dates of change has no HARVEST.
+		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill} {
+			contract, err = c.contracts.Select(ctx, code, op, asked)
+			if err == nil {
+				return contract, nil
+			}
+		}
+	}
+	return contract, err
 }
 
 // takes reports whether a record fits, or cannot tell.

@@ -53,6 +53,7 @@ func (c *compiler) query() {
 	c.spec.Query = &Selection{
 		Text: query.Format(sel.Expr(), dict), JSON: string(sel.JSON()), Hash: sel.Hash(), Values: map[string]string{},
 		Sent: string(query.JSON(halves.Sent)), Finds: halves.Finds, Spelt: halves.Spelt,
+		whole: r.InOwnWords(sel.Expr()), showing: c.showing(),
 	}
 	for _, p := range out.Sent {
 		c.send(path, p)
@@ -90,18 +91,26 @@ func (c *compiler) leave(halves query.Pushdown) {
 			q.Unseen = append(q.Unseen, field)
 		}
 	}
-	for _, one := range c.queryPart().Capabilities {
-		if one.Shown != "" {
-			if q.Shown == nil {
-				q.Shown = map[string]query.Shown{}
-			}
-			q.Shown[one.Field] = one.Shown
-		}
-	}
+	q.Shown = q.showing
 	if q.Whole() && len(q.Unseen) == len(halves.Fields) {
 		c.fail("--query", "%s neither searches `%s` nor shows it in its records, so nothing of this query can be decided; %s",
 			c.def.Source, strings.Join(q.Unseen, "`, `"), c.insteadOf(f))
 	}
+}
+
+// showing are the fields that the source's records do not show always; nil if there is none.
+func (c *compiler) showing() map[string]query.Shown {
+	var out map[string]query.Shown
+	for _, one := range c.queryPart().Capabilities {
+		if one.Shown == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]query.Shown{}
+		}
+		out[one.Field] = one.Shown
+	}
+	return out
 }
 
 // insteadOf names the fields that a query for the source can use.

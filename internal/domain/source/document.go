@@ -31,8 +31,9 @@ func FilterOf(s *Spec) (*Filter, error) {
 	return &Filter{rest: rest.Expr(), kept: keptFields(s.Mapping.Fields), shown: s.Query.Shown}, nil
 }
 
-// FilterFor decides a whole expression on the records of a spec. Without one, records
-// are taken to have every field of the standard record.
+// FilterFor decides a whole expression on the records of a spec, also by the values that its source has
+// for those of the expression where the spec is for it. Without a spec, records are taken to have every
+// field of the standard record.
 func FilterFor(e query.Expr, s *Spec) *Filter {
 	f := &Filter{rest: e}
 	if s == nil {
@@ -43,8 +44,9 @@ func FilterFor(e query.Expr, s *Spec) *Filter {
 		return f
 	}
 	f.kept = keptFields(s.Mapping.Fields)
-	if s.Query != nil {
-		f.shown = s.Query.Shown
+	if s.Query != nil && s.Query.whole != nil {
+		f.rest = s.Query.whole
+		f.shown = s.Query.showing
 	}
 	return f
 }

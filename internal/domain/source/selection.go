@@ -41,6 +41,10 @@ type Selection struct {
 	Spelt  []string               `json:"spelt,omitempty"`
 	Unseen []string               `json:"unseen,omitempty"`
 	Shown  map[string]query.Shown `json:"shown,omitempty"`
+	// whole is all of the query, with the source's own values, and showing what its records show. Whoever
+	// holds stored records against the query needs them; they are no part of a plan.
+	whole   query.Expr
+	showing map[string]query.Shown
 }
 
 // Whole reports whether nothing of the query is sent, so that the source is read whole.
