@@ -27,7 +27,8 @@ func (c *cli) replayCmd() *cobra.Command {
 		Long: "Replay makes the request of a page again from what its plan has frozen and maps the items again that were kept, by\n" +
 			"the description of then and by that of now. It sends nothing. With --probe the request is sent, through the rate\n" +
 			"gate and behind everybody else, and what comes is compared as well. The verdict is SAME, SOURCE CHANGED, PARSER\n" +
-			"CHANGED or NOT REPRODUCED. Whatever it is, nothing is written and no cursor moves.",
+			"CHANGED or NOT REPRODUCED. Whatever it is, nothing is written and no cursor moves. In JSON the words of\n" +
+			"a verdict are joined by _, as in SOURCE_CHANGED.",
 		Example: "  patra replay 17/3\n  patra replay box.jsonl.zst --exit-code\n  patra replay 17/3 --probe\n  patra replay --plan KEY\n  patra replay --task 41",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || cmd.Flags().Changed("plan") && cmd.Flags().Changed("task") || len(args) == 1 == f.many() {
@@ -108,7 +109,7 @@ func (c *cli) replayWork(ctx context.Context, cmd *cobra.Command, ctl *control.C
 	err = c.showList(all, "reports", func() {
 		rows := make([][]any, len(all.Reports))
 		for i, r := range all.Reports {
-			rows[i] = []any{r.Batch, string(r.Verdict), r.Why}
+			rows[i] = []any{r.Batch, r.Verdict.Words(), r.Why}
 		}
 		c.table([]column{{head: "BATCH", width: 12}, {head: "VERDICT", width: 14}, {head: "WHY", wraps: true}}, rows)
 		c.printf("%s\n", all.Effect)
@@ -120,7 +121,7 @@ func (c *cli) replayWork(ctx context.Context, cmd *cobra.Command, ctl *control.C
 }
 
 func (c *cli) printReplay(r control.ReplayReport) {
-	c.printf("%s  %s  %s\n", r.Batch, r.Verdict, r.Why)
+	c.printf("%s  %s  %s\n", r.Batch, r.Verdict.Words(), r.Why)
 	rows := make([][]any, len(r.Comparisons))
 	for i, k := range r.Comparisons {
 		same := "same"

@@ -1,20 +1,27 @@
 package replay
 
-import "github.com/papertrace/patra/internal/domain/harvest"
+import (
+	"strings"
 
-// Verdict is what a replay comes to.
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Verdict is what a replay comes to, in the form that programs read.
 type Verdict string
 
 // The verdicts, the gravest first.
 const (
-	NotReproduced Verdict = "NOT REPRODUCED"
-	SourceChanged Verdict = "SOURCE CHANGED"
-	ParserChanged Verdict = "PARSER CHANGED"
+	NotReproduced Verdict = "NOT_REPRODUCED"
+	SourceChanged Verdict = "SOURCE_CHANGED"
+	ParserChanged Verdict = "PARSER_CHANGED"
 	Same          Verdict = "SAME"
 )
 
 // Verdicts lists all of them.
 func Verdicts() []Verdict { return []Verdict{Same, SourceChanged, ParserChanged, NotReproduced} }
+
+// Words are the verdict as people read it.
+func (v Verdict) Words() string { return strings.ReplaceAll(string(v), "_", " ") }
 
 // NothingWritten stands in every report, since it is true of every replay.
 const NothingWritten = "nothing written, cursor not moved"
@@ -35,6 +42,9 @@ type Report struct {
 	// Requests is how many were sent for the replay.
 	Requests int    `json:"requests"`
 	Effect   string `json:"effect"`
+	// Written tells programs what Effect tells people. It is false, since a replay never
+	// writes.
+	Written bool `json:"written"`
 
 	found map[Verdict]string // the first reason for each
 }
@@ -135,8 +145,9 @@ type Summary struct {
 	Task    harvest.TaskID `json:"task,omitzero"`
 	Reports []Report       `json:"reports"`
 	// Totals are how many came to each verdict.
-	Totals map[string]int `json:"totals"`
-	Effect string         `json:"effect"`
+	Totals  map[string]int `json:"totals"`
+	Effect  string         `json:"effect"`
+	Written bool           `json:"written"` // false, as in each report
 	// Next is where the next of them begin, empty on the last.
 	Next string `json:"next,omitempty"`
 }

@@ -175,7 +175,7 @@ func (v *visit) replayPanels(r control.ReplayReport) []panel {
 		family = control.Remarked
 	}
 	out := panel{ID: "verdict", Title: v.t("blackbox.verdict"), Note: r.Why, Facts: []fact{
-		{v.t("blackbox.verdict"), stated(family, string(r.Verdict))},
+		{v.t("blackbox.verdict"), stated(family, r.Verdict.Words())},
 		{v.t("blackbox.mode"), text(v.look.words.sayOr("mode."+r.Mode, r.Mode))},
 		{v.t("blackbox.sent"), count(r.Requests)},
 		{v.t("blackbox.effects"), text(r.Effect)},
