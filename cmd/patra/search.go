@@ -306,7 +306,7 @@ func (c *cli) runSearch(ctx context.Context, req control.SearchRunRequest, worke
 	cfg.Workers = workers
 	shown := &searchWatch{name: req.Name}
 	req.Watch = shown.add
-	var run control.SearchRunView
+	var run control.SearchRan
 	err := useNode(ctx, cfg, func(_ context.Context, n *node.Node) (err error) {
 		stop := c.watchLine(shown.line)
 		defer stop()
@@ -333,7 +333,7 @@ func (c *cli) runSearch(ctx context.Context, req control.SearchRunRequest, worke
 	return nil
 }
 
-func (c *cli) printSearchRun(r control.SearchRunView) {
+func (c *cli) printSearchRun(r control.SearchRan) {
 	c.printf("%s  run %d of version %d  %s\n", r.Search, r.Run, r.Version, r.Status)
 	c.printf("  records   %d found, %d of them new\n", r.Records, r.New)
 	cells := make([][]any, len(r.Sources))

@@ -51,12 +51,12 @@ func (r *searchRig) save(query string, codes ...string) control.SearchChange {
 	return v
 }
 
-func (r *searchRig) run() control.SearchRunView {
+func (r *searchRig) run() control.SearchRan {
 	r.t.Helper()
 	return r.runAt(map[string]string{"pubmed": r.BaseOf("pubmed"), "crossref": r.BaseOf("crossref")})
 }
 
-func (r *searchRig) runAt(hosts map[string]string) control.SearchRunView {
+func (r *searchRig) runAt(hosts map[string]string) control.SearchRan {
 	r.t.Helper()
 	v, err := r.Node.Control.RunSearch(r.t.Context(), control.SearchRunRequest{By: control.By{Actor: "test"}, Name: "review", BaseURL: hosts})
 	if err != nil {

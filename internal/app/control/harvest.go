@@ -103,6 +103,8 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 		r.watch = new(Watch)
 	}
 	defer c.watches.add(req.Source, r.watch)()
+	// A search shows several runs of a source to one watch: each tells of its own requests.
+	sentBefore, bytesBefore := r.watch.sentSoFar()
 	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
 	err = r.plan(ctx)
 	rep.Namespace = r.planned.Namespace.String()
@@ -132,7 +134,7 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	if !rep.Noop && r.planned.Noop && !r.planned.Waits {
 		rep.Reason = "" // nothing new, but something was left to do
 	}
-	rep.Requests, rep.Bytes = r.watch.requests()
+	rep.Requests, rep.Bytes = r.watch.sentSince(sentBefore, bytesBefore)
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr
 }

@@ -28,54 +28,59 @@ type SearchRunRequest struct {
 // RunSearch reads what the sources of a search have of its query: the first time from its
 // beginning, later from where the run before ended. The sources are asked side by side,
 // each within its own limits, and what fails at one leaves the others whole.
-func (c *Control) RunSearch(ctx context.Context, req SearchRunRequest) (SearchRunView, error) {
+func (c *Control) RunSearch(ctx context.Context, req SearchRunRequest) (SearchRan, error) {
 	s, err := c.searchNamed(ctx, req.Name)
 	if err != nil {
-		return SearchRunView{}, err
+		return SearchRan{}, err
 	}
 	if err := req.check(s); err != nil {
-		return SearchRunView{}, err
+		return SearchRan{}, err
 	}
 	run, err := settled(func() (SearchRun, error) {
 		return c.store.BeginSearchRun(ctx, s, c.instance.Build.Version, req.line("SEARCH_RUN", "search/"+s.Name))
 	})
 	if err != nil {
-		return SearchRunView{}, err
+		return SearchRan{}, err
 	}
 	req.Approve = oneAtATime(req.Approve)
 	outcomes := make([]SearchOutcome, len(s.Sources))
+	told := make([][]*Report, len(s.Sources))
 	var wg sync.WaitGroup
 	for i, src := range s.Sources {
-		wg.Go(func() { outcomes[i] = c.runSource(ctx, s, src, req) })
+		wg.Go(func() { outcomes[i], told[i] = c.runSource(ctx, s, src, req) })
 	}
 	wg.Wait()
+	reports := map[string][]*Report{}
+	for i, src := range s.Sources {
+		reports[src.Source] = told[i]
+	}
 	if gone := c.store.CheckFile(); gone != nil {
-		return SearchRunView{}, gone
+		return SearchRan{}, gone
 	}
 	// What came of it is noted also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
 	before, err := c.store.SearchRuns(ctx, s, 2) // this one and the one before
 	if err != nil {
-		return SearchRunView{}, err
+		return SearchRan{}, err
 	}
 	for i := range outcomes {
 		outcomes[i].Facts, err = c.searchFacts(ctx, s.Sources[i], doneBefore(before, s.Sources[i].Source))
 		if err != nil {
-			return SearchRunView{}, err
+			return SearchRan{}, err
 		}
 	}
 	run.Status = statusOf(outcomes)
 	ended, err := c.store.EndSearchRun(ctx, run, outcomes)
 	if err != nil {
-		return SearchRunView{}, err
+		return SearchRan{}, err
 	}
 	// Whoever asks several sources wants to know which records are the same. What was
 	// found is kept whatever comes of this; the next time makes up for it.
 	if err := c.LinkWorks(ctx); err != nil {
 		err = fmt.Errorf("what was found is kept, but was not compared with other records: %w", err)
-		return runView(s, ended), err
+		return ranView(s, ended, reports), err
 	}
-	return runView(s, ended), nil
+	return ranView(s, ended, reports), nil
 }
 
 // oneAtATime has a person asked one question after the other.
@@ -134,10 +139,12 @@ type sourceRun struct {
 	// approve is asked before much is read, watch shown how it goes.
 	approve func(harvest.Forecast) error
 	watch   *Watch
+	// reports are what its harvests came to: the main one, then that of what lies before.
+	reports []*Report
 }
 
-// runSource reads what a source has of a search.
-func (c *Control) runSource(ctx context.Context, s SavedSearch, src SearchedSource, req SearchRunRequest) SearchOutcome {
+// runSource reads what a source has of a search, and tells what its harvests came to.
+func (c *Control) runSource(ctx context.Context, s SavedSearch, src SearchedSource, req SearchRunRequest) (SearchOutcome, []*Report) {
 	r := sourceRun{Control: c, search: s, src: src, base: req.BaseURL[src.Source], approve: req.Approve}
 	if req.Watch != nil {
 		r.watch = req.Watch(src.Source)
@@ -155,7 +162,7 @@ func (c *Control) runSource(ctx context.Context, s SavedSearch, src SearchedSour
 		out.Status = SearchPartial
 		out.Reason = c.clean(why)
 	}
-	return out
+	return out, r.reports
 }
 
 // read reads the source and says what of it is not proven, if anything is not.
@@ -271,6 +278,9 @@ func (r *sourceRun) begins(spec *source.Spec) (time.Time, error) {
 func (r *sourceRun) workOn(ctx context.Context, req HarvestRequest) (string, error) {
 	req.Approve = r.approve
 	rep, err := r.Harvest(ctx, req)
+	if rep != nil { // also of one that failed on its way
+		r.reports = append(r.reports, rep)
+	}
 	switch {
 	case err != nil:
 		return "", err

@@ -114,8 +114,19 @@ func (w *Watch) tried(t Try) {
 	w.wait.Store(&wait{why, t.Until.Add(time.Minute)})
 }
 
-func (w *Watch) requests() (ReportRequests, int64) {
+// sentSoFar is what was sent and how many bytes came, of all runs that the watch was shown.
+func (w *Watch) sentSoFar() (ReportRequests, int64) {
 	return ReportRequests{Sent: w.sent.Load(), Retried: w.retried.Load(), HTTP429: w.h429.Load(), HTTP5xx: w.h5xx.Load()}, w.size.Load()
+}
+
+// sentSince is what was sent and how many bytes came since so much had.
+func (w *Watch) sentSince(before ReportRequests, bytes int64) (ReportRequests, int64) {
+	sent, size := w.sentSoFar()
+	sent.Sent -= before.Sent
+	sent.Retried -= before.Retried
+	sent.HTTP429 -= before.HTTP429
+	sent.HTTP5xx -= before.HTTP5xx
+	return sent, size - bytes
 }
 
 // Try is a request that is being made: one of several, if it has to be.
