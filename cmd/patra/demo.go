@@ -205,7 +205,6 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 	exact := true
 	for i, code := range d.sources {
 		r := reports[i]
-		r.Warnings = nil
 		d.printReport(r)
 		c, err := n.Control.Compare(ctx, code, truthOf(d.sim, code), r.Watermark.Time())
 		if err != nil {

@@ -176,6 +176,9 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	if err != nil {
 		return err
 	}
+	for _, w := range rep.Warnings {
+		c.notef("note: %s\n", w)
+	}
 	err = c.show(rep, func() { c.printReport(rep) })
 	if err != nil {
 		return err
@@ -197,9 +200,6 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 }
 
 func (c *cli) printReport(r *control.Report) {
-	for _, w := range r.Warnings {
-		c.notef("note: %s\n", w)
-	}
 	if r.Noop && r.Waits {
 		c.printf("%s %s  waits: %s\n", r.Source, r.Operation, r.Reason)
 		return

@@ -105,11 +105,11 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	defer c.watches.add(req.Source, r.watch)()
 	// A search shows several runs of a source to one watch: each tells of its own requests.
 	sentBefore, bytesBefore := r.watch.sentSoFar()
-	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
+	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}, Warnings: []string{}}
 	err = r.plan(ctx)
 	rep.Namespace = r.planned.Namespace.String()
 	rep.Noop = r.planned.Noop
-	rep.Warnings = r.planned.Warnings
+	rep.Warnings = append(rep.Warnings, r.planned.Warnings...)
 	if err == nil && req.By.Actor != "" {
 		_, err = c.created(ctx, r.planned, req.By)
 	}

@@ -20,9 +20,11 @@ type Report struct {
 	Bytes     int64             `json:"bytes"`
 	Duration  int64             `json:"duration_ms"`
 	Gaps      []ReportGap       `json:"gaps"`
-	Unproven  bool              `json:"-"` // the watermark stands where it began
-	BadIDs    int64             `json:"-"` // ids of which the source has no details
-	Warnings  []string          `json:"-"`
+	BadIDs    int64             `json:"bad_ids"` // ids of which the source has no details
+	// Warnings are what a person should know of how it was planned, such as where a first
+	// harvest begins.
+	Warnings []string `json:"warnings"`
+	Unproven bool     `json:"-"` // the watermark stands where it began
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`
 	// Waits: there is something to plan, and no room for it now.
