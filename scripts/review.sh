@@ -80,7 +80,9 @@ TEXT
 ## 5. The numbers for PRISMA
 
 For each source what was asked as it was sent, of whom, when and how many; `--format html` has the flow diagram, `svg` the diagram alone, `json` all
-of it. Every record that was identified is removed or left to screen, or there is no report.
+of it. Identified is what the sources sent, over all runs. What does not fit the query and was filtered here is marked as ineligible by automation; what a source
+sent again in a later run, and records of one work, are duplicates. Every record that was identified is removed or left to screen, or there is no report; and
+left to screen is what the export above writes.
 
 TEXT
 	say "report search insulin" report search insulin

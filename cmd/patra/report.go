@@ -23,7 +23,8 @@ func (c *cli) reportSearchCmd(use string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: "Write what a search has to tell for a review: PRISMA-S facts, PRISMA 2020 numbers and flow", Args: oneSearch,
 		Long: "The report tells of a search as of its last run: for each source what was asked as it was sent, of whom, when, and how\n" +
-			"many records were announced, received, filtered, put aside and kept; and the numbers and the flow diagram of PRISMA 2020.\n" +
+			"many records were announced, received, filtered, received again, put aside and kept, over all runs; and the numbers and the\n" +
+			"flow diagram of PRISMA 2020, whose boxes begin with what was received and end with what an export without doubles writes.\n" +
 			"It needs nothing but itself, runs nothing, and the same store gives the same bytes. Numbers that do not add up are an error.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

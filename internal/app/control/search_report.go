@@ -50,12 +50,13 @@ func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Documen
 	out.Flow, err = c.searchFlow(ctx, out.Sources, s.found(runs, false))
 	out.Identified = map[string]int64{}
 	for _, src := range out.Sources {
-		out.Identified[src.Source] = src.Kept + src.Quarantined + src.BadIDs
+		out.Identified[src.Source] = src.Identified()
 		out.Quarantined += src.Quarantined
 	}
 	for _, d := range out.Flow.Duplicates {
 		out.Duplicates.Exact += d.N
 	}
+	out.Duplicates.ReadAgain = out.Flow.ReadAgain
 	out.Works = out.Flow.Screened
 	return out, err
 }
@@ -104,6 +105,7 @@ func reportedSource(code, name string, runs []SearchRun) prisma.Searched {
 		}
 	}
 	sumUpPlans(&out, plans)
+	out.SettleReceived()
 	return out
 }
 
@@ -141,14 +143,16 @@ func sumUpPlans(out *prisma.Searched, plans map[harvest.PlanID]SearchPlan) {
 	out.Announced = announced(all)
 }
 
-// searchFlow are the numbers of a search. What was identified is what was frozen with the
-// last run; what is left is counted among the records themselves.
+// searchFlow are the numbers of a search. What was identified and what of it was left out at
+// once is what was frozen with its runs; what is left is counted among the records themselves.
 func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, found []SelectionPart) (prisma.Flow, error) {
 	f := prisma.Flow{Databases: []prisma.FlowCount{}, Registers: []prisma.FlowCount{}, Duplicates: []prisma.FlowCount{}}
 	var quarantined, bad int64
 	for _, s := range sources {
-		n := prisma.FlowCount{Name: s.Name, N: s.Kept + s.Quarantined + s.BadIDs}
+		n := prisma.FlowCount{Name: s.Name, N: s.Identified(), Announced: s.Announced}
 		f.Identified += n.N
+		f.Ineligible += s.Filtered
+		f.ReadAgain += s.ReadAgain
 		if s.Register {
 			f.Registers = append(f.Registers, n)
 		} else {
@@ -167,6 +171,7 @@ func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, fou
 		{Name: "Withdrawn by the source", N: held[harvest.RecordGone]},
 		{Name: "Merged by the source into another", N: held[harvest.RecordMerged]},
 	}
+	f.Removed = f.Ineligible + f.ReadAgain
 	for _, o := range f.Other {
 		f.Removed += o.N
 	}

@@ -105,17 +105,21 @@ func (r Document) totals() (out []string) {
 		if s.Announced != nil {
 			said = fmt.Sprintf("announced %d", *s.Announced)
 		}
-		out = append(out, fmt.Sprintf("%s: %s, %d received, %d filtered here, %d could not be read, %d without details, %d kept", s.Name, said, s.Received,
-			s.Filtered, s.Quarantined, s.BadIDs, s.Kept))
+		if s.Uncounted > 0 {
+			said += fmt.Sprintf(", %d kept of pages that are not counted any more", s.Uncounted)
+		}
+		out = append(out, fmt.Sprintf("%s: %s, %d received: %d filtered here, %d received again, %d could not be read, %d kept; ids without details: %d",
+			s.Name, said, s.Received, s.Filtered, s.ReadAgain, s.Quarantined, s.Kept, s.BadIDs))
 	}
 	return append(out, fmt.Sprintf("together: %d identified", r.Flow.Identified))
 }
 
 func (r Document) deduplication() []string {
+	again := fmt.Sprintf("%s: %d removed", receivedAgain, r.Flow.ReadAgain)
 	if !r.Flow.Compared {
-		return []string{"records were not compared with each other: the same paper from two sources counts twice"}
+		return []string{"records were not compared with each other: the same paper from two sources counts twice", again}
 	}
-	out := []string{"by " + r.Software + ", rules of identifiers"}
+	out := []string{"by " + r.Software + ", rules of identifiers", again}
 	for _, c := range r.Flow.Duplicates {
 		out = append(out, fmt.Sprintf("%s: %d removed", c.Name, c.N))
 	}

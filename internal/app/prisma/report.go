@@ -24,8 +24,8 @@ type Document struct {
 	Runs    []RunFacts `json:"runs"`
 	// Earlier are the versions of the search before this one.
 	Earlier []EarlierVersion `json:"earlier_versions,omitempty"`
-	// Identified is by source, as the flow has it by name; Works is how many different
-	// works are left to screen.
+	// Identified is how many records were received, by source, as the flow has it by name;
+	// Works is how many different works are left to screen.
 	Identified  map[string]int64  `json:"identified"`
 	Duplicates  DuplicatesRemoved `json:"duplicates_removed"`
 	Works       int64             `json:"works"`
@@ -39,6 +39,8 @@ type Document struct {
 type DuplicatesRemoved struct {
 	Exact    int64 `json:"exact"`
 	Probable int64 `json:"probable"` // none is removed by likeness alone
+	// ReadAgain are records that a source sent more than once.
+	ReadAgain int64 `json:"read_again"`
 }
 
 // Searched is what is told of a source.
@@ -64,16 +66,40 @@ type Searched struct {
 	Reason      string `json:"reason,omitempty"`
 	LastRun     string `json:"last_run"`
 
-	Announced   *int64       `json:"announced,omitempty"` // none: the source did not say
-	Received    int64        `json:"received"`
-	Filtered    int64        `json:"filtered"`
-	Quarantined int64        `json:"quarantined"`
-	BadIDs      int64        `json:"bad_ids"`
-	Kept        int64        `json:"kept"`
-	Plans       int          `json:"plans"`
-	Requests    int64        `json:"requests"`
-	Unread      []UnreadItem `json:"unread,omitempty"`
+	// What was received was filtered, is in quarantine, is kept, or is one of these again:
+	//
+	//	Received + Uncounted = Filtered + ReadAgain + Quarantined + Kept
+	//
+	// What was filtered is not stored, so that a record that was received twice and did not
+	// fit is filtered twice. All else is counted once, and what came of it again is ReadAgain.
+	Announced *int64 `json:"announced,omitempty"` // none: the source did not say
+	Received  int64  `json:"received"`
+	Filtered  int64  `json:"filtered"`
+	ReadAgain int64  `json:"read_again"`
+	// Uncounted are kept of pages that Received does not tell of, as far as there are more of
+	// them than were read again: their plan was archived before a run could tell of it, or
+	// their walk was broken off.
+	Uncounted   int64 `json:"uncounted"`
+	Quarantined int64 `json:"quarantined"`
+	// BadIDs are ids that were found, and of which no record was received.
+	BadIDs   int64        `json:"bad_ids"`
+	Kept     int64        `json:"kept"`
+	Plans    int          `json:"plans"`
+	Requests int64        `json:"requests"`
+	Unread   []UnreadItem `json:"unread,omitempty"`
 }
+
+// SettleReceived says of what was received and is neither filtered, quarantined nor kept
+// that it was read again; and of what is held beyond what was received, that its pages are
+// not counted.
+func (s *Searched) SettleReceived() {
+	again := s.Received - s.Filtered - s.Quarantined - s.Kept
+	s.ReadAgain = max(0, again)
+	s.Uncounted = max(0, -again)
+}
+
+// Identified is how many records were found at the source, each as often as it was received.
+func (s Searched) Identified() int64 { return s.Received + s.Uncounted + s.BadIDs }
 
 // SentValue is what a source was sent under a key.
 type SentValue struct {
@@ -113,9 +139,13 @@ type Flow struct {
 	Registers  []FlowCount `json:"registers"`
 	Identified int64       `json:"identified"`
 	// Compared: records were compared with each other. Duplicates are those that were
-	// removed for it, by rule.
+	// removed for it, by rule, and ReadAgain those that a source sent more than once.
 	Compared   bool        `json:"compared"`
 	Duplicates []FlowCount `json:"duplicates"`
+	ReadAgain  int64       `json:"read_again"`
+	// Ineligible are those that a source sent and that do not fit what was asked for: they
+	// were left out here, by rule.
+	Ineligible int64 `json:"ineligible"`
 	// Other are records that were removed for other reasons.
 	Other    []FlowCount `json:"other"`
 	Removed  int64       `json:"removed"`
@@ -126,6 +156,8 @@ type Flow struct {
 type FlowCount struct {
 	Name string `json:"name"`
 	N    int64  `json:"n"`
+	// Announced is how many a source said that there are, none if it did not say.
+	Announced *int64 `json:"announced,omitempty"`
 }
 
 // SumError says that the numbers of a flow do not add up.
@@ -155,7 +187,7 @@ func (f Flow) Check() error {
 		return n
 	}
 	identified := sum(f.Databases, f.Registers)
-	removed := sum(f.Duplicates, f.Other)
+	removed := sum(f.Duplicates, f.Other) + f.ReadAgain + f.Ineligible
 	if identified != f.Identified || removed != f.Removed || f.Identified != f.Removed+f.Screened {
 		return &SumError{Identified: identified, Removed: removed, Screened: f.Screened}
 	}

@@ -27,22 +27,24 @@ func sample() prisma.Document {
 			{
 				Source: "pubmed", Name: "PubMed", Host: "https://eutils.ncbi.nlm.nih.gov", Date: "mdat", Zone: "America/New_York", From: "2020-01-01T05:00:00Z",
 				To: "2026-03-09T04:00:00Z", Query: "ti:insulin", Sent: []prisma.SentValue{{Key: "text", Value: hostile}}, Request: "GET /esearch.fcgi?term=" + hostile,
-				Description: "abc", Status: "COMPLETED", LastRun: "2026-03-10T15:00:09Z", Announced: &said, Received: 14, Filtered: 2, Quarantined: 1, BadIDs: 1,
+				Description: "abc", Status: "COMPLETED", LastRun: "2026-03-10T15:00:09Z", Announced: &said, Received: 18, Filtered: 2, ReadAgain: 5, Quarantined: 1, BadIDs: 1,
 				Kept: 10, Plans: 2, Requests: 7,
 				Unread: []prisma.UnreadItem{{Kind: "quarantined", ID: hostile, Code: "bad_date", Detail: hostile}, {Kind: "bad_id", ID: "123", Code: "no_details"}},
 			},
-			{Source: "clinicaltrials", Name: "ClinicalTrials.gov", Register: true, Host: "https://clinicaltrials.gov", Status: "FAILED", Reason: hostile, LastRun: "2026-03-10T15:00:09Z", Kept: 3},
+			{Source: "clinicaltrials", Name: "ClinicalTrials.gov", Register: true, Host: "https://clinicaltrials.gov", Status: "FAILED", Reason: hostile, LastRun: "2026-03-10T15:00:09Z", Uncounted: 3, Kept: 3},
 		},
 		Runs: []prisma.RunFacts{
 			{No: 1, Status: "COMPLETED", Started: "2026-03-01T15:00:00Z", Ended: "2026-03-01T15:00:05Z", Records: 9, New: 9},
 			{No: 2, Status: "PARTIAL", Started: "2026-03-10T15:00:00Z", Ended: "2026-03-10T15:00:09Z", Records: 13, New: 4},
 		},
-		Earlier: []prisma.EarlierVersion{{Version: 1, Query: "ti:insuline", Sources: "pubmed", Until: "2026-03-01T14:00:00Z"}},
+		Earlier:    []prisma.EarlierVersion{{Version: 1, Query: "ti:insuline", Sources: "pubmed", Until: "2026-03-01T14:00:00Z"}},
+		Identified: map[string]int64{"pubmed": 19, "clinicaltrials": 3}, Duplicates: prisma.DuplicatesRemoved{Exact: 2, ReadAgain: 5}, Works: 11, Quarantined: 1,
 		Flow: prisma.Flow{
-			Databases: []prisma.FlowCount{{Name: "PubMed", N: 12}}, Registers: []prisma.FlowCount{{Name: "ClinicalTrials.gov", N: 3}}, Identified: 15, Compared: true,
+			Databases: []prisma.FlowCount{{Name: "PubMed", N: 19, Announced: &said}}, Registers: []prisma.FlowCount{{Name: "ClinicalTrials.gov", N: 3}}, Identified: 22, Compared: true,
 			Duplicates: []prisma.FlowCount{{Name: "same identifier", N: 2}},
-			Other:      []prisma.FlowCount{{Name: "Could not be read (quarantine)", N: 1}, {Name: "Without details at the source", N: 1}},
-			Removed:    4, Screened: 11,
+			ReadAgain:  5, Ineligible: 2,
+			Other:   []prisma.FlowCount{{Name: "Could not be read (quarantine)", N: 1}, {Name: "Without details at the source", N: 1}},
+			Removed: 11, Screened: 11,
 		},
 	}
 }
@@ -103,6 +105,8 @@ func TestReport_NumbersThatDoNotAddUpAreNoReport(t *testing.T) {
 		"a record that is there twice":    func(f *prisma.Flow) { f.Screened++ },
 		"a duplicate that nobody removed": func(f *prisma.Flow) { f.Duplicates[0].N++ },
 		"a source that counts another":    func(f *prisma.Flow) { f.Databases[0].N-- },
+		"a record that nobody filtered":   func(f *prisma.Flow) { f.Ineligible++ },
+		"a record that came but once":     func(f *prisma.Flow) { f.ReadAgain++ },
 	} {
 		r := sample()
 		spoil(&r.Flow)

@@ -112,13 +112,20 @@ func identifiedLines(f Flow) []string {
 		}
 		out = append(out, fmt.Sprintf("  %s (n = %d)", what, n))
 		for _, c := range counts {
-			out = append(out, fmt.Sprintf("    %s (n = %d)", c.Name, c.N))
+			line := fmt.Sprintf("    %s (n = %d)", c.Name, c.N)
+			if c.Announced != nil {
+				line += fmt.Sprintf(", announced %d", *c.Announced)
+			}
+			out = append(out, line)
 		}
 	}
 	add("Databases", f.Databases)
 	add("Registers", f.Registers)
 	return out
 }
+
+// receivedAgain names the duplicates that one source sent.
+const receivedAgain = "the same record received again"
 
 func removedLines(f Flow) []string {
 	out := []string{fmt.Sprintf("Records removed before screening (n = %d)", f.Removed)}
@@ -128,7 +135,9 @@ func removedLines(f Flow) []string {
 	for _, c := range f.Duplicates {
 		out = append(out, fmt.Sprintf("  Duplicates, %s (n = %d)", c.Name, c.N))
 	}
-	out = append(out, "  Marked as ineligible by automation (n = 0)")
+	out = append(out,
+		fmt.Sprintf("  Duplicates, %s (n = %d)", receivedAgain, f.ReadAgain),
+		fmt.Sprintf("  Marked as ineligible by automation tools, filtered here (n = %d)", f.Ineligible))
 	for _, c := range f.Other {
 		out = append(out, fmt.Sprintf("  %s (n = %d)", c.Name, c.N))
 	}

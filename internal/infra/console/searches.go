@@ -137,6 +137,8 @@ func (v *visit) flowPanel(name string, r prisma.Document) panel {
 			add(v.t("searches.removed")+": "+one.Name, one.N)
 		}
 	}
+	add(v.t("searches.removed")+": "+v.t("searches.received_again"), r.Flow.ReadAgain)
+	add(v.t("searches.removed")+": "+v.t("searches.filtered"), r.Flow.Ineligible)
 	add(v.t("searches.screened"), r.Flow.Screened)
 	return panel{
 		ID: "flow", Title: v.t("searches.flow"), Note: v.t("searches.export_note", "patra search export "+quoted(name)+" --format ris", "patra search report "+quoted(name)),
