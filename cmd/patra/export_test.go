@@ -238,7 +238,7 @@ func storeRecords(t *testing.T, dsn, code string, records ...harvest.Record) {
 		Endpoint:  "search", Span: window.Span(), SlicedTo: harvest.TimeMark(window.To), Strategy: harvest.StrategyTime, SliceParams: "{}",
 		Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
-		Slices: []harvest.SliceDraft{{Spec: harvest.NewSliceSpec(harvest.PartOf(window), calendar, 10, 0, 0), Expr: window.String()}},
+		Slices: harvest.DraftsOf(harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.PartOf(window), calendar, 10, 0, 0), Expr: window.String()}),
 	})
 	must(err)
 	jobs, err := store.LeaseTasks(ctx, harvest.LeaseRequest{Owner: "lab", TTL: time.Minute, Max: 1, SpecVersion: 1})

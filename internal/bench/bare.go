@@ -144,7 +144,8 @@ func (b *bare) windows(ctx context.Context) ([]harvest.Window, error) {
 		return nil, err
 	}
 	w := b.spec.Window
-	specs, err := harvest.Strategies()[harvest.StrategyTime].Slice(ctx, harvest.SliceRequest{
+	var out []harvest.Window
+	err = harvest.Strategies()[harvest.StrategyTime].Slice(ctx, harvest.SliceRequest{
 		Span: harvest.Window{From: cal.Floor(born.Add(-span - margin)), To: cal.Floor(born.Add(margin - w.SafetyLag.D()))}.Span(), Calendar: cal,
 		Step: w.Step.D(), MinStep: w.MinStep.D(), Target: w.Target, Cap: b.spec.Paging.MaxItems, PageSize: b.spec.Paging.Size,
 		Estimate: func(ctx context.Context, at harvest.Part) (harvest.Estimate, error) {
@@ -154,11 +155,7 @@ func (b *bare) windows(ctx context.Context) ([]harvest.Window, error) {
 			}
 			return harvest.Estimate{Records: *p.Total, Known: true, By: harvest.ByCount}, nil
 		},
-	})
-	out := make([]harvest.Window, 0, len(specs))
-	for _, s := range specs {
-		out = append(out, s.NominalWindow())
-	}
+	}, func(s harvest.SliceSpec) { out = append(out, s.NominalWindow()) })
 	return out, err
 }
 

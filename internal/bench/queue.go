@@ -148,10 +148,12 @@ func fill(ctx context.Context, s *sqlstore.Store, code string, hours int) error 
 		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: harvest.HashKey("all"), ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
 	}
+	var slices []harvest.SliceDraft
 	for h := range hours {
 		w := harvest.Window{From: at(h), To: at(h + 1)}
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.PartOf(w), harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}, 10, 0, 0), Expr: w.String()})
+		slices = append(slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.PartOf(w), harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}, 10, 0, 0), Expr: w.String()})
 	}
+	d.Slices = harvest.DraftsOf(slices...)
 	_, err := s.SavePlan(ctx, d)
 	return err
 }

@@ -83,10 +83,11 @@ const previewRows = 20
 
 func previewOf(p planner.Preview) PlanPreview {
 	out := PlanPreview{
-		Planned: plannedOf(p.Planned), Slices: len(p.Slices), First: []PreviewSlice{}, Requests: p.Requests, Counted: p.Counted,
+		Planned: plannedOf(p.Planned), Slices: p.Slices.Len(), First: []PreviewSlice{}, Requests: p.Requests, Counted: p.Counted,
 		Seconds: p.Duration.Seconds(), Duration: p.Duration, Quotas: quotasOf(p), Token: p.Token,
 	}
-	for _, s := range p.Slices[:min(previewRows, len(p.Slices))] {
+	for i := range min(previewRows, p.Slices.Len()) {
+		s := p.Slices.At(i)
 		part := ""
 		if !s.Range.Whole() {
 			part = s.Range.String()

@@ -140,7 +140,7 @@ func (c *Control) previewPick(ctx context.Context, req RefreshRequest, pick harv
 		return RefreshPreview{}, err
 	}
 	return RefreshPreview{
-		Source: req.Source, Operation: harvest.Update, Activity: req.Activity, Records: p.Expected, Slices: len(p.Slices), Requests: p.Requests,
+		Source: req.Source, Operation: harvest.Update, Activity: req.Activity, Records: p.Expected, Slices: p.Slices.Len(), Requests: p.Requests,
 		Seconds: p.Duration.Seconds(), Noop: p.Noop, Reason: p.Reason, Duration: p.Duration, Quotas: quotasOf(p),
 	}, nil
 }

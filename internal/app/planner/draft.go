@@ -5,16 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"iter"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// draft cuts the window and writes the plan down, without saving it. It may have
-// to stop before the end of the window, for want of room.
-func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Span) (harvest.Draft, error) {
+// draft cuts the window and writes the plan down, without saving it, and tells what it was cut
+// into. It may have to stop before the end of the window, for want of room.
+func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Span) (harvest.Draft, *harvest.Cuts, error) {
 	spec := pl.spec
 	win := spec.Window
 	req := pl.sliceRequest(of)
@@ -22,9 +22,9 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 		// Only what was harvested before can have been missed by it.
 		req.Overlap = win.Overlap.D()
 	}
-	specs, err := pl.cutWithin(ctx, req, pl.room)
+	cuts, err := pl.cutWithin(ctx, req, pl.room)
 	if err != nil {
-		return harvest.Draft{}, err
+		return harvest.Draft{}, nil, err
 	}
 	if !f.Known && pl.t.Operation == harvest.Harvest && pl.t.From.IsZero() {
 		pl.warnFirstHarvest(of.From)
@@ -32,11 +32,11 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
 	if err != nil {
-		return harvest.Draft{}, err
+		return harvest.Draft{}, nil, err
 	}
 	d := harvest.Draft{
 		Trigger: pl.t, Namespace: pl.result.Namespace, Endpoint: spec.Search.Name,
-		Span: of, SlicedTo: pl.reachedBy(specs),
+		Span: of, SlicedTo: pl.reachedBy(cuts),
 		Strategy:  cmp.Or(win.Strategy, harvest.StrategyTime),
 		Selection: selJSON, SelHash: selHash,
 		ConfigHash: pl.contract.ConfigHash, SpecVersion: spec.Version,
@@ -47,20 +47,20 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 	if spec.Query != nil {
 		d.Query = spec.Query.Text
 	}
-	d.Slices, err = pl.slices(specs)
+	d.Slices, err = pl.slices(cuts)
 	if err != nil {
-		return d, err
+		return d, cuts, err
 	}
-	pl.explainRemainder(d.Span, d.SlicedTo, pl.room.less(len(specs)))
+	pl.explainRemainder(d.Span, d.SlicedTo, pl.room.less(cuts.Len()))
 	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems,
 		SafetyLag: source.Duration(pl.lag), Overlap: win.Overlap, Split: win.Split, Budget: new(pl.budget()), Pacing: pl.t.Pacing,
 	})
 	if err != nil {
-		return d, err
+		return d, cuts, err
 	}
-	d.Remarks, err = jsonText(pl.remarks(ctx, d.Span, specs))
-	return d, err
+	d.Remarks, err = jsonText(pl.remarks(ctx, d.Span, cuts))
+	return d, cuts, err
 }
 
 // warnFirstHarvest warns that a selection is harvested for the first time. It has a
@@ -97,24 +97,6 @@ func (pl *planning) newestEnd(w harvest.Window, n int) harvest.Window {
 	return w
 }
 
-// keepFirst keeps the first n slices, and those after them that share a window with
-// the last one kept: the slices of one window count for the watermark only together.
-func keepFirst(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
-	for n < len(specs) && specs[n].Span().From == specs[n-1].Span().From {
-		n++
-	}
-	return specs[:n]
-}
-
-// dropFirst leaves out the first n slices, but keeps those of them that share a
-// window with the first one that is kept.
-func dropFirst(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
-	for n > 0 && specs[n].Window.From.Equal(specs[n-1].Window.From) {
-		n--
-	}
-	return specs[n:]
-}
-
 func (pl *planning) sliceRequest(of harvest.Span) harvest.SliceRequest {
 	r := pl.spec.SliceRequest(of, pl.cal)
 	r.Lag = pl.lag
@@ -124,7 +106,7 @@ func (pl *planning) sliceRequest(of harvest.Span) harvest.SliceRequest {
 
 // cutWithin cuts as much of a window into slices as there is room for: its
 // beginning, or its end where the operation goes back in time.
-func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r room) ([]harvest.SliceSpec, error) {
+func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r room) (*harvest.Cuts, error) {
 	code := cmp.Or(pl.spec.Window.Strategy, harvest.StrategyTime)
 	if pl.t.Operation == harvest.Update {
 		code = harvest.StrategyID
@@ -141,46 +123,82 @@ func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r r
 	} else {
 		req.MaxSlices = most
 	}
-	specs, err := s.Slice(ctx, req)
+	cuts := new(harvest.Cuts)
+	err := s.Slice(ctx, req, func(s harvest.SliceSpec) {
+		pl.expectRequests(s, r)
+		cuts.Add(s)
+	})
 	if err != nil {
 		return nil, err
 	}
-	pl.expectRequests(specs, r)
-	switch n := pl.countFitting(r, specs); {
-	case n == len(specs):
-		return specs, nil
+	switch n := pl.countFitting(r, cuts); {
+	case n == cuts.Len():
 	case pl.backward():
-		return dropFirst(specs, len(specs)-n), nil
+		cuts.DropFirst(cuts.Len() - n)
 	default:
-		return keepFirst(specs, n), nil
+		cuts.KeepFirst(n)
+	}
+	return cuts, nil
+}
+
+// slices are drafts of what was cut, in the order in which tasks are to be taken. Each is
+// made only when it is saved, since they take ten times the memory of what was cut. What
+// would keep one from being made is found out by the first, before anything is saved.
+func (pl *planning) slices(cuts *harvest.Cuts) (harvest.SliceDrafts, error) {
+	for s := range cuts.All() {
+		pl.result.Expected += s.Hints.ExpectedRecords
+		if why := pl.whyUnreachable(s); why != "" {
+			pl.result.Warnings = append(pl.result.Warnings, s.Part().String()+" "+why)
+		}
+	}
+	if _, err := pl.draftSlice(cuts.At(0)); err != nil {
+		return harvest.SliceDrafts{}, err
+	}
+	return harvest.SliceDrafts{Len: cuts.Len(), All: func(yield func(harvest.SliceDraft, error) bool) {
+		for i, s := range pl.taskOrder(cuts) {
+			d, err := pl.draftSlice(s)
+			d.Delay = pl.t.Pacing.Delay(i, cuts.Len())
+			if !yield(d, err) {
+				return
+			}
+		}
+	}}, nil
+}
+
+// taskOrder are the slices that were cut, numbered in the order in which their tasks are to
+// be taken: the newest first where the operation goes back in time.
+func (pl *planning) taskOrder(cuts *harvest.Cuts) iter.Seq2[int, harvest.SliceSpec] {
+	return func(yield func(int, harvest.SliceSpec) bool) {
+		for i := range cuts.Len() {
+			at := i
+			if pl.backward() {
+				at = cuts.Len() - 1 - i
+			}
+			s := cuts.At(at)
+			s.Budget = new(pl.budget())
+			if !yield(i, s) {
+				return
+			}
+		}
 	}
 }
 
-// slices makes drafts of what was cut, in the order in which tasks are to be taken.
-// One that holds more than a walk can reach is a gap from the start, and says so.
-func (pl *planning) slices(specs []harvest.SliceSpec) ([]harvest.SliceDraft, error) {
-	out := make([]harvest.SliceDraft, 0, len(specs))
-	for _, s := range specs {
-		s.Budget = new(pl.budget())
-		sd, err := source.DraftSlice(pl.spec, pl.t.Operation, pl.t.Activity, s)
-		if err != nil {
-			return nil, err
-		}
-		n := s.Hints.ExpectedRecords
-		pl.result.Expected += n
-		if limit := pl.spec.Paging.MaxItems; limit > 0 && n > limit && s.Hints.EstimatedBy == harvest.ByCount {
-			sd.Reason = fmt.Sprintf("holds %d records, the source can be paged to %d, and it cannot be cut smaller", n, limit)
-			pl.result.Warnings = append(pl.result.Warnings, s.Part().String()+" "+sd.Reason)
-		}
-		out = append(out, sd)
+// draftSlice makes the draft of a slice. One that holds more than a walk can reach is a gap
+// from the start, and says so.
+func (pl *planning) draftSlice(s harvest.SliceSpec) (harvest.SliceDraft, error) {
+	d, err := source.DraftSlice(pl.spec, pl.t.Operation, pl.t.Activity, s)
+	d.Reason = pl.whyUnreachable(s)
+	return d, err
+}
+
+// whyUnreachable says why a slice cannot be walked, empty if it can: it was counted to hold
+// more than the source lets a walk reach.
+func (pl *planning) whyUnreachable(s harvest.SliceSpec) string {
+	n, limit := s.Hints.ExpectedRecords, pl.spec.Paging.MaxItems
+	if limit <= 0 || n <= limit || s.Hints.EstimatedBy != harvest.ByCount {
+		return ""
 	}
-	if pl.backward() {
-		slices.Reverse(out) // newest first
-	}
-	for i := range out {
-		out[i].Delay = pl.t.Pacing.Delay(i, len(out))
-	}
-	return out, nil
+	return fmt.Sprintf("holds %d records, the source can be paged to %d, and it cannot be cut smaller", n, limit)
 }
 
 // budget is what each slice of the plan may cost, and when its turn is: who triggered it
@@ -192,11 +210,11 @@ func (pl *planning) budget() harvest.BudgetSpec {
 }
 
 // reachedBy is as far as slices go, in the direction of the operation.
-func (pl *planning) reachedBy(specs []harvest.SliceSpec) harvest.Mark {
+func (pl *planning) reachedBy(cuts *harvest.Cuts) harvest.Mark {
 	if pl.backward() {
-		return specs[0].Span().From
+		return cuts.At(0).Span().From
 	}
-	return specs[len(specs)-1].Span().To
+	return cuts.At(cuts.Len() - 1).Span().To
 }
 
 // explainRemainder says, where a span was cut only as far as a mark, what the
@@ -208,7 +226,7 @@ func (pl *planning) explainRemainder(of harvest.Span, cut harvest.Mark, left roo
 }
 
 // save saves the plan with its slices and tasks, or finds the same plan saved before.
-func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
+func (pl *planning) save(ctx context.Context, d harvest.Draft, cuts *harvest.Cuts) error {
 	// More walks than requests may be in flight gain nothing.
 	d.MaxWalks = pl.allowedRate(ctx).Concurrency
 	head, err := pl.plans.SavePlan(ctx, d)
@@ -218,7 +236,7 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 	pl.result.Plan = head
 	pl.result.Span = head.Span
 	if !head.Existing {
-		pl.traceSlices(ctx, pl.Trace.Place(ctx), head.ID, d.Slices)
+		pl.traceSlices(ctx, pl.Trace.Place(ctx), head.ID, cuts)
 	}
 	if pl.whyRaised != "" && !head.Existing {
 		pl.tellLagRaised(head.ID)
@@ -229,7 +247,7 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 	}
 	pl.log.Info("planned",
 		"source", pl.t.Provenance, "plan", head.ID, "from", head.Span.From.String(), "to", head.Span.To.String(),
-		"slices", len(d.Slices), "expected", pl.result.Expected, "existing", head.Existing)
+		"slices", d.Slices.Len, "expected", pl.result.Expected, "existing", head.Existing)
 	return nil
 }
 
@@ -287,12 +305,12 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 	if err != nil {
 		return false, err
 	}
-	specs, err := pl.cutWithin(ctx, pl.sliceRequest(pl.t.Operation.Remainder(open.Span, open.SlicedTo)), r)
+	cuts, err := pl.cutWithin(ctx, pl.sliceRequest(pl.t.Operation.Remainder(open.Span, open.SlicedTo)), r)
 	if err != nil {
 		return false, err
 	}
-	to := pl.reachedBy(specs)
-	drafts, err := pl.slices(specs)
+	to := pl.reachedBy(cuts)
+	drafts, err := pl.slices(cuts)
 	if err != nil {
 		return false, err
 	}
@@ -301,10 +319,10 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 		return false, err
 	}
 	pl.result.Plan = head
-	pl.traceSlices(ctx, open.Trace, head.ID, drafts)
-	pl.explainRemainder(open.Span, to, r.less(len(specs)))
-	pl.log.Info("plan goes on", "source", pl.t.Provenance, "plan", head.ID, "slices", len(specs), "to", to.String())
-	answer := fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), to)
+	pl.traceSlices(ctx, open.Trace, head.ID, cuts)
+	pl.explainRemainder(open.Span, to, r.less(cuts.Len()))
+	pl.log.Info("plan goes on", "source", pl.t.Provenance, "plan", head.ID, "slices", cuts.Len(), "to", to.String())
+	answer := fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, cuts.Len(), to)
 	return true, pl.triggers.RecordTrigger(ctx, pl.t, harvest.TriggerExisting, answer)
 }
 

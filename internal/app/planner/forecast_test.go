@@ -46,8 +46,8 @@ func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 					t.Fatal(err)
 				}
 				takes := shown.Requests + int64(shown.Counted)
-				if c.slices > 0 && (len(shown.Slices) != c.slices || got.Slices != c.slices || got.Requests != takes) {
-					t.Errorf("foreseen %d slices and %d requests, planned %d and %d, want %d slices", got.Slices, got.Requests, len(shown.Slices), takes, c.slices)
+				if c.slices > 0 && (shown.Slices.Len() != c.slices || got.Slices != c.slices || got.Requests != takes) {
+					t.Errorf("foreseen %d slices and %d requests, planned %d and %d, want %d slices", got.Slices, got.Requests, shown.Slices.Len(), takes, c.slices)
 				}
 				// Records are not spread quite evenly: one more halving here or there.
 				if d := got.Requests - takes; d > takes/4 || d < -takes/4 {
@@ -56,7 +56,7 @@ func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 				if w := shown.Span.Window().Duration(); w < 29*24*time.Hour {
 					t.Errorf("the window lasts %s", w)
 				}
-				t.Logf("foreseen %d slices and %d requests, planned %d and %d", got.Slices, got.Requests, len(shown.Slices), takes)
+				t.Logf("foreseen %d slices and %d requests, planned %d and %d", got.Slices, got.Requests, shown.Slices.Len(), takes)
 			})
 		})
 	}

@@ -292,20 +292,20 @@ func (pl *planning) makePlan(ctx context.Context) error {
 	if !found {
 		return pl.recordNoop(ctx, of, pl.whyNothing(of))
 	}
-	d, err := pl.draft(ctx, f, of)
+	d, cuts, err := pl.draft(ctx, f, of)
 	if err == nil {
-		err = pl.pin.checkSlices(d)
+		err = pl.checkSlices(d, cuts)
 	}
 	if err == nil && !f.Known && pl.t.Approve != nil {
 		err = pl.t.Approve(harvest.Forecast{
-			Source: pl.t.Provenance, Span: d.Span, Slices: len(d.Slices), Records: pl.result.Expected,
+			Source: pl.t.Provenance, Span: d.Span, Slices: cuts.Len(), Records: pl.result.Expected,
 			Uncounted: pl.t.Query != "" && len(pl.counted) == 0 && pl.firstPage == nil,
 		})
 	}
 	if err != nil {
 		return err
 	}
-	return pl.save(ctx, d)
+	return pl.save(ctx, d, cuts)
 }
 
 // settleWindow works out the window, and reports whether there is one. It does so

@@ -34,14 +34,15 @@ type Plans interface {
 	Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error)
 	// SavePlan returns a live plan with the same key instead of making a second
 	// one, and [harvest.ErrFrontierMoved] if another plan was saved since the
-	// frontier was read.
+	// frontier was read. The slices of the draft are made while they are saved, once more
+	// for each time that the transaction is tried.
 	SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error)
 	// PartialPlans names the plans that stopped before the end of their window.
 	PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	// PartialPlan finds the one of a namespace, if it has one.
 	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
 	// ExtendPlan adds slices to it, up to a mark.
-	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo harvest.Mark) (harvest.PlanHead, error)
+	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices harvest.SliceDrafts, slicedTo harvest.Mark) (harvest.PlanHead, error)
 }
 
 // Triggers keeps every trigger, and what came of it. Whoever writes one down has a claim

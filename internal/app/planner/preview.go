@@ -18,7 +18,7 @@ import (
 // Preview is what a trigger would lead to.
 type Preview struct {
 	Planned
-	Slices []harvest.SliceSpec
+	Slices harvest.Cuts
 	// Requests and Duration are what the walks would take at the configured
 	// rate, Counted is what counting has taken already.
 	Requests int64
@@ -108,20 +108,23 @@ func (p *pin) window(horizon time.Time) (harvest.Window, error) {
 
 // checkSlices refuses a plan that is cut otherwise than was shown. How many records
 // its slices hold may differ a little, as it always will.
-func (p *pin) checkSlices(d harvest.Draft) error {
-	if p == nil || p.Cut == cutOf(d) {
+func (pl *planning) checkSlices(d harvest.Draft, cuts *harvest.Cuts) error {
+	p := pl.pin
+	if p == nil || p.Cut == pl.cutOf(d, cuts) {
 		return nil
 	}
-	return &MovedError{fmt.Sprintf("the records of %s are spread otherwise, over %d slices instead of %d,", p.Source, len(d.Slices), p.Slices)}
+	return &MovedError{fmt.Sprintf("the records of %s are spread otherwise, over %d slices instead of %d,", p.Source, cuts.Len(), p.Slices)}
 }
 
 // cutOf is a hash of the bounds of a plan's slices.
-func cutOf(d harvest.Draft) string {
-	parts := make([]string, len(d.Slices))
-	for i := range d.Slices {
-		parts[i] = d.Slices[i].Spec.Signature(d.PagingType, d.PageSize)
-	}
-	return harvest.HashKey(parts...)[:16]
+func (pl *planning) cutOf(d harvest.Draft, cuts *harvest.Cuts) string {
+	return harvest.HashKeys(func(yield func(string) bool) {
+		for _, s := range pl.taskOrder(cuts) {
+			if !yield(s.Signature(d.PagingType, d.PageSize)) {
+				return
+			}
+		}
+	})[:16]
 }
 
 // token is the pin as text, with a checksum that shows whether it was copied whole.
@@ -181,16 +184,16 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Reason = pl.whyNothing(of)
 		return out, nil
 	}
-	d, err := pl.draft(ctx, f, of)
+	d, cuts, err := pl.draft(ctx, f, of)
 	if err != nil {
 		return Preview{Planned: pl.result}, err
 	}
 	out.Planned = pl.result
 	out.Counted = pl.result.Traffic.Sent
 	out.Span = d.Span
-	for _, s := range d.Slices {
-		out.Slices = append(out.Slices, s.Spec)
-		out.Requests += s.Spec.Hints.ExpectedRequests
+	out.Slices = *cuts
+	for s := range cuts.All() {
+		out.Requests += s.Hints.ExpectedRequests
 	}
 	out.addPrice(pl.allowedRate(ctx), pl.requestCost())
 	if of.From.IsNumber() {
@@ -204,7 +207,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	shown := &pin{
 		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
 		Endpoint: t.Endpoint, Pacing: t.Pacing,
-		From: w.From, To: w.To, Frontier: f.At.Time(), Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
+		From: w.From, To: w.To, Frontier: f.At.Time(), Spec: d.Fingerprint, Slices: cuts.Len(), Cut: pl.cutOf(d, cuts), Until: now.Add(TokenLife),
 	}
 	out.Token, err = shown.token()
 	return out, err

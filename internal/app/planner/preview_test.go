@@ -35,14 +35,14 @@ func TestPreview_IsWhatRuns(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				b := newBench(t, sim.Config{}, planned)
 				shown, err := b.Node.Planner.Preview(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"})
-				if err != nil || len(shown.Slices) < 3 {
+				if err != nil || shown.Slices.Len() < 3 {
 					t.Fatalf("%+v, %v", shown, err)
 				}
 				c.move(b)
 				p, err := b.Node.Planner.Apply(t.Context(), shown.Token, harvest.Trigger{Kind: "MANUAL"})
 				if c.moved == "" {
-					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); err != nil || n != len(shown.Slices) || p.Span != shown.Span {
-						t.Errorf("%d slices of %d, %+v, %v", n, len(shown.Slices), p, err)
+					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); err != nil || n != shown.Slices.Len() || p.Span != shown.Span {
+						t.Errorf("%d slices of %d, %+v, %v", n, shown.Slices.Len(), p, err)
 					}
 					return
 				}

@@ -166,8 +166,8 @@ func TestR73_LeftTriggerIsPlannedFromItsRow(t *testing.T) {
 			t.Errorf("%d ids are to be read again, not %d", n, len(ids))
 		}
 		slices := b.ask(`SELECT COUNT(*) FROM ing_task t JOIN ing_plan p ON p.id=t.plan_id WHERE p.activity_id='shown' AND t.priority=250`)
-		if slices != len(preview.Slices) {
-			t.Errorf("%d slices of the plan that was shown with %d", slices, len(preview.Slices))
+		if slices != preview.Slices.Len() {
+			t.Errorf("%d slices of the plan that was shown with %d", slices, preview.Slices.Len())
 		}
 		if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='REFUSED' AND record_remarks LIKE '%was to be asked%'`); n != 1 {
 			t.Errorf("what a person was to be asked about was not refused")

@@ -40,33 +40,33 @@ type planBudget struct {
 }
 
 // remarks are those of a plan that was cut into slices.
-func (pl *planning) remarks(ctx context.Context, of harvest.Span, specs []harvest.SliceSpec) remarks {
+func (pl *planning) remarks(ctx context.Context, of harvest.Span, cuts *harvest.Cuts) remarks {
 	r := remarks{
-		TotalEstimated: pl.result.Expected, SliceCount: len(specs), CountRequests: pl.result.Traffic.Sent,
+		TotalEstimated: pl.result.Expected, SliceCount: cuts.Len(), CountRequests: pl.result.Traffic.Sent,
 		Trace:    pl.Trace.Place(ctx),
-		Warnings: pl.result.Warnings, Degradation: degradations(pl.spec, pl.t.Operation, specs),
+		Warnings: pl.result.Warnings, Degradation: degradations(pl.spec, pl.t.Operation, cuts),
 	}
 	r.Budget.BudgetSpec = pl.budget()
 	r.Budget.QPS = pl.allowedRate(ctx).QPS
 	if pl.t.Operation == harvest.Update {
 		return r
 	}
-	r.MeanWindow = source.Duration(meanWindow(specs))
+	r.MeanWindow = source.Duration(meanWindow(cuts))
 	r.Window = &planWindow{From: of.From.String(), To: of.To.String(), SafetyLag: source.Duration(pl.lag), LagRaised: pl.whyRaised}
 	return r
 }
 
 // meanWindow is how long the slices are on average; those that share a window by their
 // ids or buckets count it once each.
-func meanWindow(specs []harvest.SliceSpec) time.Duration {
-	if len(specs) == 0 {
+func meanWindow(cuts *harvest.Cuts) time.Duration {
+	if cuts.Len() == 0 {
 		return 0
 	}
 	var sum time.Duration
-	for _, s := range specs {
+	for s := range cuts.All() {
 		sum += s.NominalWindow().Duration()
 	}
-	return (sum / time.Duration(len(specs))).Round(time.Second)
+	return (sum / time.Duration(cuts.Len())).Round(time.Second)
 }
 
 // What a plan may have to do without.
@@ -78,8 +78,18 @@ const (
 	withoutUpdatedAt = "noUpdatedAt"       // items do not say when they were updated
 )
 
+// anyCounted reports whether the source has counted any of the slices.
+func anyCounted(cuts *harvest.Cuts) bool {
+	for s := range cuts.All() {
+		if s.Hints != nil && s.Hints.EstimatedBy == harvest.ByCount {
+			return true
+		}
+	}
+	return false
+}
+
 // degradations are what a source does not offer to the slices of a plan.
-func degradations(spec *source.Spec, op harvest.Operation, specs []harvest.SliceSpec) []string {
+func degradations(spec *source.Spec, op harvest.Operation, cuts *harvest.Cuts) []string {
 	out := []string{}
 	if spec.Window.UpdatedAt != source.UpdatedInItem {
 		out = append(out, withoutUpdatedAt)
@@ -87,8 +97,7 @@ func degradations(spec *source.Spec, op harvest.Operation, specs []harvest.Slice
 	if op == harvest.Update {
 		return out // ids are neither counted nor walked
 	}
-	counted := func(s harvest.SliceSpec) bool { return s.Hints != nil && s.Hints.EstimatedBy == harvest.ByCount }
-	if !slices.ContainsFunc(specs, counted) {
+	if !anyCounted(cuts) {
 		out = append(out, withoutCount)
 	}
 	p := spec.Paging

@@ -103,14 +103,14 @@ func (r room) reason(from string) string {
 // countFitting counts the slices that there is room for, in the order in which they
 // are read. One always fits, however many requests it takes: it would never be
 // planned otherwise.
-func (pl *planning) countFitting(r room, specs []harvest.SliceSpec) int {
+func (pl *planning) countFitting(r room, cuts *harvest.Cuts) int {
 	n := 0
-	for left := r.requests; n < len(specs); n++ {
+	for left := r.requests; n < cuts.Len(); n++ {
 		at := n
 		if pl.backward() {
-			at = len(specs) - 1 - n
+			at = cuts.Len() - 1 - n
 		}
-		left -= specs[at].Hints.ExpectedRequests
+		left -= cuts.At(at).Hints.ExpectedRequests
 		if left < 0 && n > 0 {
 			break
 		}
@@ -131,15 +131,13 @@ func (pl *planning) requestsFor(s harvest.SliceSpec) int64 {
 	return pl.spec.Requests(records)
 }
 
-// expectRequests writes into slices how many requests each of them takes, and how many
-// could go out when they were planned; beside it, in which order pages are declared to come.
-func (pl *planning) expectRequests(specs []harvest.SliceSpec, r room) {
-	for _, s := range specs {
-		s.Hints.ExpectedRequests = pl.requestsFor(s)
-		s.Hints.BudgetHint = r.hint
-		if pl.t.Operation != harvest.Update {
-			s.Hints.Order = pl.spec.Paging.Order
-		}
+// expectRequests writes into a slice how many requests it takes, and how many could go out
+// when it was planned; beside it, in which order pages are declared to come.
+func (pl *planning) expectRequests(s harvest.SliceSpec, r room) {
+	s.Hints.ExpectedRequests = pl.requestsFor(s)
+	s.Hints.BudgetHint = r.hint
+	if pl.t.Operation != harvest.Update {
+		s.Hints.Order = pl.spec.Paging.Order
 	}
 }
 

@@ -29,13 +29,12 @@ func endSpan(span trace.Span, out Planned, err error) {
 
 // traceSlices tells of the slices that a plan has got, in the tree in which the plan
 // stands: whoever works on one of them finds its span by what it answers for.
-func (pl *planning) traceSlices(ctx context.Context, place string, plan harvest.PlanID, slices []harvest.SliceDraft) {
+func (pl *planning) traceSlices(ctx context.Context, place string, plan harvest.PlanID, cuts *harvest.Cuts) {
 	if place == "" {
 		return
 	}
 	ctx = pl.Trace.Within(ctx, place, "")
-	for i := range slices {
-		spec := &slices[i].Spec
+	for _, spec := range pl.taskOrder(cuts) {
 		part := spec.Part().String()
 		span := pl.Trace.BeginPart(ctx, trace.Slice, part)
 		span.Number(trace.Plan, int64(plan))

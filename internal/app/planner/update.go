@@ -48,7 +48,7 @@ func (pl *planning) update(ctx context.Context) error {
 		return pl.recordNoop(ctx, updateSpan(f, 0), pl.room.reason(""))
 	}
 	of := updateSpan(f, len(ids))
-	specs, err := pl.cutWithin(ctx, harvest.SliceRequest{Span: of}, pl.room)
+	cuts, err := pl.cutWithin(ctx, harvest.SliceRequest{Span: of}, pl.room)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (pl *planning) update(ctx context.Context) error {
 	selJSON, selHash := spec.Selected()
 	d := harvest.Draft{
 		Trigger: pl.t, Namespace: pl.result.Namespace, Endpoint: spec.Detail.Name,
-		Span: of, SlicedTo: pl.reachedBy(specs),
+		Span: of, SlicedTo: pl.reachedBy(cuts),
 		Strategy:  harvest.StrategyID,
 		Selection: selJSON, SelHash: selHash,
 		ConfigHash: pl.contract.ConfigHash, SpecVersion: spec.Version,
@@ -67,20 +67,20 @@ func (pl *planning) update(ctx context.Context) error {
 		PagingType: harvest.PageIDs, PageSize: spec.Batching.IDs,
 		Candidates: ids,
 	}
-	d.Slices, err = pl.slices(specs)
+	d.Slices, err = pl.slices(cuts)
 	if err != nil {
 		return err
 	}
-	pl.explainRemainder(of, d.SlicedTo, pl.room.less(len(specs)))
+	pl.explainRemainder(of, d.SlicedTo, pl.room.less(cuts.Len()))
 	d.SliceParams, err = jsonText(updateParams{IDsPerSlice: pl.idsPerSlice(), Pacing: pl.t.Pacing})
 	if err != nil {
 		return err
 	}
-	d.Remarks, err = jsonText(pl.remarks(ctx, of, specs))
+	d.Remarks, err = jsonText(pl.remarks(ctx, of, cuts))
 	if err != nil {
 		return err
 	}
-	return pl.save(ctx, d)
+	return pl.save(ctx, d, cuts)
 }
 
 // updateParams is what the slices of an UPDATE were cut by, as it is stored with it.
@@ -151,9 +151,9 @@ func (pl *planning) previewUpdate(ctx context.Context) (Preview, error) {
 	}
 	out.Expected = int64(len(ids))
 	out.Requests = divideUp(out.Expected-alone, pl.idsPerRequest()) + alone
-	out.Slices, err = harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{
+	err = harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{
 		Span: out.Span, Target: pl.idsPerSlice(), PageSize: pl.spec.Batching.IDs,
-	})
+	}, out.Slices.Add)
 	if err != nil {
 		return out, err
 	}

@@ -88,25 +88,22 @@ func (HashStrategy) Code() StrategyCode { return StrategyHash }
 
 // Slice cuts r.Span into as many buckets as it takes. The slices of one window
 // stay together: MaxSlices is no bound here, [Split.Buckets] is.
-func (HashStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+func (HashStrategy) Slice(ctx context.Context, r SliceRequest, take func(SliceSpec)) error {
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.Split == nil || r.Split.Buckets == 0 {
-		return nil, fmt.Errorf("strategy %s needs a source that has hash buckets", StrategyHash)
+		return fmt.Errorf("strategy %s needs a source that has hash buckets", StrategyHash)
 	}
-	c := cutter{SliceRequest: r}
+	c := cutter{SliceRequest: r, take: take, strategy: StrategyHash}
 	all := Part{Span: r.Span}
 	e, err := c.estimateOf(ctx, all)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.cutRange(ctx, all, e, c.limit()); err != nil {
-		return nil, err
+		return err
 	}
-	out := c.finish()
-	for i := range out {
-		out[i].Strategy = StrategyHash
-	}
-	return out, nil
+	c.flush()
+	return nil
 }

@@ -140,7 +140,7 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 	} {
 		r := r
 		r.Estimate, r.Target = c.estimate, c.target
-		out, err := harvest.HashStrategy{}.Slice(t.Context(), r)
+		out, err := cutBy(harvest.HashStrategy{}, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,7 +11,13 @@ import (
 // cutter is one cutting of a window, from its beginning to its end.
 type cutter struct {
 	SliceRequest
-	out []SliceSpec
+	// take is given each slice as soon as nothing can change it any more. taken counts them,
+	// first is the window of the first one, and strategy what they are cut by, if that is
+	// not by time.
+	take     func(SliceSpec)
+	taken    int
+	first    Window
+	strategy StrategyCode
 	// pending is the last part that was cut, nil before the first. It is no slice
 	// yet, since it may still take in the next part. pendingHolds is what it holds.
 	pending      *Part
@@ -23,7 +30,7 @@ type cutter struct {
 // full reports whether enough was cut, so that next is left out. The parts of one
 // window stay together.
 func (c *cutter) full(next Part) bool {
-	n := len(c.out)
+	n := c.taken
 	if c.pending != nil {
 		n++
 	}
@@ -53,7 +60,8 @@ func (c *cutter) emit(p Part, e Estimate) {
 	c.pendingHolds = e
 }
 
-// flush makes a slice of the pending part.
+// flush makes a slice of the pending part. An overlap widens the first one, and the parts of
+// its window: those are asked for alike.
 func (c *cutter) flush() {
 	if c.pending == nil {
 		return
@@ -61,21 +69,16 @@ func (c *cutter) flush() {
 	s := NewSliceSpec(*c.pending, c.Calendar, c.PageSize, c.pendingHolds.Records, c.Lag)
 	s.Hints.EstimatedBy = c.pendingHolds.By
 	s.Budget = c.Budget
-	c.out = append(c.out, s)
-	c.pending = nil
-}
-
-// finish ends the cutting, and returns its slices. An overlap widens the first one.
-func (c *cutter) finish() []SliceSpec {
-	c.flush()
-	if len(c.out) > 0 && c.Overlap > 0 {
-		c.out[0].Hints.OverlapSec = int(c.Overlap / time.Second)
-		// The parts of one window are asked for alike.
-		for i := 1; i < len(c.out) && c.out[i].Window.From.Equal(c.out[0].Window.From); i++ {
-			c.out[i].Hints.OverlapSec = c.out[0].Hints.OverlapSec
-		}
+	s.Strategy = cmp.Or(c.strategy, s.Strategy)
+	if c.taken == 0 {
+		c.first = s.NominalWindow()
 	}
-	return c.out
+	if s.Window.From.Equal(c.first.From) && c.Overlap > 0 {
+		s.Hints.OverlapSec = int(c.Overlap / time.Second)
+	}
+	c.take(s)
+	c.taken++
+	c.pending = nil
 }
 
 // cut estimates p and emits it whole, or cuts it into smaller parts and these in turn.

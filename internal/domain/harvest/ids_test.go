@@ -10,7 +10,7 @@ import (
 // and a slice that is cut is halved until one id is left.
 func TestR75_IDsAreCutIntoRanges(t *testing.T) {
 	of := harvest.IDSpan(7, 128)
-	specs, err := harvest.IDStrategy{}.Slice(t.Context(), harvest.SliceRequest{Span: of, Key: "pmid", Target: 50, PageSize: 10})
+	specs, err := cutBy(harvest.IDStrategy{}, harvest.SliceRequest{Span: of, Key: "pmid", Target: 50, PageSize: 10})
 	if err != nil || len(specs) != 3 {
 		t.Fatalf("%d slices, %v", len(specs), err)
 	}

@@ -256,7 +256,7 @@ func TestR8_AnotherCalendarGoesOn(t *testing.T) {
 	if want := (harvest.Window{From: days.Floor(reached.Add(-50 * time.Hour)), To: reached}); err != nil || !any || w != want {
 		t.Fatalf("window %s, %v, want %s", w, err, want)
 	}
-	cut, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Span: w.Span(), Calendar: days, Step: 24 * time.Hour})
+	cut, err := cutBy(harvest.TimeStrategy{}, harvest.SliceRequest{Span: w.Span(), Calendar: days, Step: 24 * time.Hour})
 	if err != nil || len(cut) != 3 {
 		t.Fatalf("%d slices, %v", len(cut), err)
 	}
@@ -306,7 +306,7 @@ func TestR12_DaysOverDSTChanges(t *testing.T) {
 			time.Date(2024, 4, 5, 12, 0, 0, 0, z), time.Date(2024, 10, 4, 12, 0, 0, 0, z), time.Date(2018, 11, 2, 12, 0, 0, 0, z), time.Date(2018, 2, 16, 12, 0, 0, 0, z), time.Date(2024, 11, 1, 12, 0, 0, 0, z), time.Date(2021, 3, 26, 12, 0, 0, 0, z),
 		} {
 			w := harvest.Window{From: cal.Floor(day), To: cal.Step(cal.Floor(day), 5)}
-			slices, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Span: w.Span(), Calendar: cal, Step: 24 * time.Hour})
+			slices, err := cutBy(harvest.TimeStrategy{}, harvest.SliceRequest{Span: w.Span(), Calendar: cal, Step: 24 * time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,8 @@ package harvest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -111,9 +113,12 @@ func ActivityNamespace(provenance string, op Operation, cursorKey, activity stri
 
 // HashKey is the hex SHA-256 of parts, each ended so that no two lists of parts
 // run together.
-func HashKey(parts ...string) string {
+func HashKey(parts ...string) string { return HashKeys(slices.Values(parts)) }
+
+// HashKeys is [HashKey] of parts that come one by one.
+func HashKeys(parts iter.Seq[string]) string {
 	h := sha256.New()
-	for _, p := range parts {
+	for p := range parts {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
 	}

@@ -2,6 +2,7 @@ package harvest
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/problem"
@@ -75,7 +76,7 @@ type Draft struct {
 	Fingerprint string
 	Snapshot    []byte
 	Remarks     string
-	Slices      []SliceDraft
+	Slices      SliceDrafts
 	PagingType  PagingType
 	PageSize    int
 	// Candidates are the ids an UPDATE freezes, by ordinal.
@@ -122,6 +123,25 @@ type SliceDraft struct {
 	Done   bool
 	// Delay is how long after the first task of its plan its own may begin.
 	Delay time.Duration
+}
+
+// SliceDrafts are the slices that a plan is to get. There may be very many of them, so each is
+// made when its turn comes, and is not kept. They can be gone through again: a transaction that
+// the database has run once more begins with the first.
+type SliceDrafts struct {
+	Len int
+	All iter.Seq2[SliceDraft, error]
+}
+
+// DraftsOf are slices that are made already.
+func DraftsOf(list ...SliceDraft) SliceDrafts {
+	return SliceDrafts{Len: len(list), All: func(yield func(SliceDraft, error) bool) {
+		for _, s := range list {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}}
 }
 
 // PlanKey makes a repeated trigger find the plan it already has (R5).

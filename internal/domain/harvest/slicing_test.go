@@ -116,7 +116,7 @@ func TestR12_SlicesTile(t *testing.T) {
 			if code == harvest.StrategyID {
 				r.Span = ordinals
 			}
-			out, err := strategy.Slice(context.Background(), r)
+			out, err := cutBy(strategy, r)
 			if code == harvest.StrategyHash && (r.Split == nil || r.Split.Buckets == 0) {
 				if err == nil {
 					t.Fatal("buckets of a source that has none")

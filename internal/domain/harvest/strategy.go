@@ -71,10 +71,11 @@ const (
 // Strategy cuts a window into slices that tile it: no gap, no overlap, no
 // overrun. A slice over the cap that cannot be cut further is still returned,
 // marked by its estimate; the planner decides what becomes of it. With
-// MaxSlices the slices tile a beginning of the window.
+// MaxSlices the slices tile a beginning of the window. Each slice is given away, in
+// their order, as soon as it is cut: none is kept here.
 type Strategy interface {
 	Code() StrategyCode
-	Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error)
+	Slice(ctx context.Context, r SliceRequest, take func(SliceSpec)) error
 }
 
 // Strategies are the known strategies by code.
@@ -114,15 +115,16 @@ type hybrid struct{ TimeStrategy }
 func (hybrid) Code() StrategyCode { return StrategyHybrid }
 
 // Slice cuts r.Span.
-func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+func (TimeStrategy) Slice(ctx context.Context, r SliceRequest, take func(SliceSpec)) error {
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
-	c := cutter{SliceRequest: r}
+	c := cutter{SliceRequest: r, take: take}
 	if err := c.cut(ctx, Part{Span: r.Span}); err != nil {
-		return nil, err
+		return err
 	}
-	return c.finish(), nil
+	c.flush()
+	return nil
 }
 
 // VolumeStrategy makes one slice of the window, which is walked until its budget is
@@ -134,13 +136,13 @@ type VolumeStrategy struct{ code StrategyCode }
 // Code of the strategy.
 func (v VolumeStrategy) Code() StrategyCode { return v.code }
 
-// Slice returns the one slice.
-func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+// Slice gives the one slice.
+func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest, take func(SliceSpec)) error {
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.Budget == nil || *r.Budget == (BudgetSpec{}) {
-		return nil, fmt.Errorf("strategy %s needs a budget", v.code)
+		return fmt.Errorf("strategy %s needs a budget", v.code)
 	}
 	s := NewSliceSpec(Part{Span: r.Span}, r.Calendar, r.PageSize, 0, r.Lag)
 	s.Strategy = v.code
@@ -150,12 +152,13 @@ func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec,
 	if r.Estimate != nil {
 		e, err := r.Estimate(ctx, Part{Span: r.Span})
 		if err != nil {
-			return nil, fmt.Errorf("estimate %s: %w", r.Span, err)
+			return fmt.Errorf("estimate %s: %w", r.Span, err)
 		}
 		s.Hints.ExpectedRecords = e.Records
 		s.Hints.EstimatedBy = e.By
 	}
-	return []SliceSpec{s}, nil
+	take(s)
+	return nil
 }
 
 // IDStrategy cuts frozen candidates by their ordinals (R9), and the ids of a source that
@@ -167,9 +170,9 @@ type IDStrategy struct{}
 func (IDStrategy) Code() StrategyCode { return StrategyID }
 
 // Slice cuts the numbers of r.Span into slices of r.Target.
-func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) {
+func (IDStrategy) Slice(_ context.Context, r SliceRequest, take func(SliceSpec)) error {
 	if r.Span.Empty() {
-		return nil, fmt.Errorf("slice candidates: %w", ErrEmptyWindow)
+		return fmt.Errorf("slice candidates: %w", ErrEmptyWindow)
 	}
 	from, to := r.Span.From.Number(), r.Span.To.Number()
 	key := RangeOrdinal
@@ -180,11 +183,12 @@ func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) 
 	if size < 1 {
 		size = 1000
 	}
-	var out []SliceSpec
-	for f := from; f < to && (r.MaxSlices == 0 || len(out) < r.MaxSlices); f += size {
-		out = append(out, NewIDSlice(key, f, min(f+size, to), r.PageSize))
+	n := 0
+	for f := from; f < to && (r.MaxSlices == 0 || n < r.MaxSlices); f += size {
+		take(NewIDSlice(key, f, min(f+size, to), r.PageSize))
+		n++
 	}
-	return out, nil
+	return nil
 }
 
 // PageStrategy cuts a result that does not change while it is walked into ranges of
@@ -195,24 +199,23 @@ type PageStrategy struct{}
 func (PageStrategy) Code() StrategyCode { return StrategyPage }
 
 // Slice cuts the pages of r.Span into slices of r.Pages.
-func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+func (PageStrategy) Slice(ctx context.Context, r SliceRequest, take func(SliceSpec)) error {
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.Pages < 1 || r.PageSize < 1 {
-		return nil, fmt.Errorf("strategy %s needs pages per slice and a page size", StrategyPage)
+		return fmt.Errorf("strategy %s needs pages per slice and a page size", StrategyPage)
 	}
 	var e Estimate
 	if r.Estimate != nil {
 		var err error
 		e, err = r.Estimate(ctx, Part{Span: r.Span})
 		if err != nil {
-			return nil, fmt.Errorf("estimate %s: %w", r.Span, err)
+			return fmt.Errorf("estimate %s: %w", r.Span, err)
 		}
 	}
 	size := r.Pages * int64(r.PageSize)
 	n := max(1, (e.Records+size-1)/size)
-	var out []SliceSpec
 	for i := range n {
 		s := NewSliceSpec(Part{Span: r.Span}, r.Calendar, r.PageSize, min(size, max(0, e.Records-i*size)), r.Lag)
 		s.Strategy = StrategyPage
@@ -225,7 +228,7 @@ func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 				s.Range.To = 0
 			}
 		}
-		out = append(out, s)
+		take(s)
 	}
-	return out, nil
+	return nil
 }

@@ -107,13 +107,14 @@ func (s *Spec) Forecast(w harvest.Window, records int64) (Forecast, error) {
 		}
 		return e, nil
 	}
-	specs, err := strategy.Slice(context.Background(), req)
+	var out Forecast
+	err = strategy.Slice(context.Background(), req, func(slice harvest.SliceSpec) {
+		out.Slices++
+		out.Requests += s.Requests(slice.Hints.ExpectedRecords)
+	})
 	if err != nil {
 		return Forecast{}, err
 	}
-	out := Forecast{Slices: len(specs), Requests: int64(asked)}
-	for i := range specs {
-		out.Requests += s.Requests(specs[i].Hints.ExpectedRecords)
-	}
+	out.Requests += int64(asked)
 	return out, nil
 }

@@ -92,7 +92,8 @@ func TestR63_CountsThatMoveALittleLeaveTheBounds(t *testing.T) {
 			}
 			return harvest.Estimate{Records: int64(records * (share(p.To.Time()) - share(p.From.Time()))), Known: true, By: harvest.ByCount}, nil
 		}
-		specs, err := harvest.TimeStrategy{}.Slice(t.Context(), r)
+		var specs []harvest.SliceSpec
+		err = harvest.TimeStrategy{}.Slice(t.Context(), r, func(s harvest.SliceSpec) { specs = append(specs, s) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 // again or not, and until all do it is told which are missing.
 func bucketsOfAWindow(l *Lab) {
 	d := Draft(ns, 0, 2)
-	second := d.Slices[1].Spec.Part()
-	d.Slices = d.Slices[:1]
+	second := slicesOf(d)[1].Spec.Part()
+	d.Slices = harvest.DraftsOf(slicesOf(d)[:1]...)
 	put := func(no, of int64) harvest.SliceDraft {
 		p := second
 		p.Range = harvest.NewBucket(no, of)
@@ -23,7 +23,7 @@ func bucketsOfAWindow(l *Lab) {
 		s.Strategy = harvest.StrategyHash
 		return harvest.SliceDraft{Spec: s, Expr: p.Range.String()}
 	}
-	d.Slices = append(d.Slices, put(0, 2), put(1, 2))
+	d.Slices = harvest.DraftsOf(append(slicesOf(d), put(0, 2), put(1, 2))...)
 	if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
 		l.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // other plans, none of which holds the whole of it. It then holds nothing.
 func cancelledInParts(l *Lab) {
 	d := Draft(ns, 0, 4)
-	d.Slices = []harvest.SliceDraft{child(hour(0), hour(4))}
+	d.Slices = harvest.DraftsOf(child(hour(0), hour(4)))
 	l.Cancel(control.CancelScope{Plan: l.Save(d).ID})
 	for from := 0; from < 4; from += 2 {
 		l.Plan(from, from+2)
@@ -112,7 +112,7 @@ func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
 	d.PagingType = harvest.PageIDs
 	d.Candidates = ids
 	for at := from; at < cut; at += 2 {
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(harvest.RangeOrdinal, at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})
+		d.Slices = harvest.DraftsOf(append(slicesOf(d), harvest.SliceDraft{Spec: harvest.NewIDSlice(harvest.RangeOrdinal, at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})...)
 	}
 	return d
 }

@@ -56,12 +56,12 @@ func coverageShown(l *Lab) {
 		}
 	}
 	d := Draft(ns, 0, 2)
-	whole := d.Slices[0].Spec
-	d.Slices = d.Slices[1:]
+	whole := slicesOf(d)[0].Spec
+	d.Slices = harvest.DraftsOf(slicesOf(d)[1:]...)
 	for i, r := range []harvest.Range{harvest.NewRange("id", 0, 3), harvest.NewRange("id", 3, 5), harvest.NewRange("id", 5, 0)} {
 		part := harvest.SliceDraft{Spec: whole, Expr: fmt.Sprint(i)}
 		part.Spec.Strategy, part.Spec.Range = harvest.StrategyHybrid, r
-		d.Slices = append(d.Slices, part)
+		d.Slices = harvest.DraftsOf(append(slicesOf(d), part)...)
 	}
 	h := l.Save(d)
 	must("parts of an hour", harvest.Harvest, "0-0, open 0-1, open 1-2")
@@ -91,7 +91,7 @@ func coverageShown(l *Lab) {
 	l.Cancel(control.CancelScope{Plan: b.ID})
 	must("an hour was given up", harvest.Harvest, "0-3, proven 0-3, failed 3-4")
 	d = Draft(ns, 3, 6)
-	d.Slices, d.SlicedTo = d.Slices[:1], mark(4)
+	d.Slices, d.SlicedTo = harvest.DraftsOf(slicesOf(d)[:1]...), mark(4)
 	l.Save(d)
 	must("and planned again in a plan that is not whole", harvest.Harvest, "0-3, proven 0-3, open 3-4, open 4-6")
 	l.Walk(l.LeaseOne())
@@ -127,7 +127,7 @@ func coverageCut(l *Lab) {
 		l.Errorf("%+v, %v", all, err)
 	}
 	d := Draft(ns, 1000, 1100)
-	d.Slices = d.Slices[:2]
+	d.Slices = harvest.DraftsOf(slicesOf(d)[:2]...)
 	d.SlicedTo = mark(1002)
 	l.Save(d)
 	must("one more than a thousand, and a plan that is not cut whole", harvest.Harvest, "0-1, proven 0-1, open 1-1001, looked to 1001")

@@ -184,3 +184,6 @@ func (s *Store) TwiceInAWrite(ctx context.Context, query string, happens func())
 	})
 	return before, after, err
 }
+
+// ErrLostRace has a transaction begin again.
+var ErrLostRace = errLostRace

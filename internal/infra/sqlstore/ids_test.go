@@ -14,7 +14,7 @@ func idsArePlaces(l *Lab) {
 		d.SlicedTo = harvest.IDMark(to)
 		d.Strategy = harvest.StrategyID
 		for at := from; at < to; at += 10 {
-			d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice("sequence", at, min(at+10, to), pageSize), Expr: harvest.IDMark(at).String()})
+			d.Slices = harvest.DraftsOf(append(slicesOf(d), harvest.SliceDraft{Spec: harvest.NewIDSlice("sequence", at, min(at+10, to), pageSize), Expr: harvest.IDMark(at).String()})...)
 		}
 		return d
 	}

@@ -279,9 +279,11 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 	if ns.Operation == harvest.Backfill {
 		d.SlicedTo = d.Span.From
 	}
+	var slices []harvest.SliceDraft
 	for h := from; h < to; h++ {
-		d.Slices = append(d.Slices, child(hour(h), hour(h+1)))
+		slices = append(slices, child(hour(h), hour(h+1)))
 	}
+	d.Slices = harvest.DraftsOf(slices...)
 	return d
 }
 
@@ -441,4 +443,15 @@ func (l *Lab) MustBeAt(n int) {
 	if w := l.Watermark(); !w.Equal(hour(n)) {
 		l.Errorf("watermark is %s, want %s", harvest.FormatInstant(w), harvest.FormatInstant(hour(n)))
 	}
+}
+
+// slicesOf are the slices of a draft.
+func slicesOf(d harvest.Draft) (out []harvest.SliceDraft) {
+	if d.Slices.Len == 0 {
+		return nil
+	}
+	for s := range d.Slices.All {
+		out = append(out, s)
+	}
+	return out
 }

@@ -13,7 +13,7 @@ import (
 func (l *Lab) lookBack(from, to int) {
 	l.Helper()
 	d := Draft(ns, from, to)
-	d.Slices[0].Spec.Hints.OverlapSec = 3600
+	slicesOf(d)[0].Spec.Hints.OverlapSec = 3600
 	if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
 		l.Fatalf("save plan: %v", err)
 	}
@@ -161,9 +161,9 @@ func sentinelSees(l *Lab) {
 func provenWindows(l *Lab) {
 	d := Draft(ns, 0, 4)
 	part := harvest.Window{From: hour(3), To: hour(4)}
-	d.Slices = d.Slices[:3]
+	d.Slices = harvest.DraftsOf(slicesOf(d)[:3]...)
 	for _, r := range []harvest.Range{harvest.NewRange("id", 0, 100), harvest.NewRange("id", 100, 0)} {
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Span: part.Span(), Range: r}, seconds, pageSize, 0, 0), Expr: r.String()})
+		d.Slices = harvest.DraftsOf(append(slicesOf(d), harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Span: part.Span(), Range: r}, seconds, pageSize, 0, 0), Expr: r.String()})...)
 	}
 	if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
 		l.Fatal(err)

@@ -155,10 +155,10 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 // somebody else has gone on with it, nothing is changed and the error is
 // [harvest.ErrFrontierMoved].
 func (s *Store) ExtendPlan(
-	ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to harvest.Mark,
+	ctx context.Context, p harvest.OpenPlan, slices harvest.SliceDrafts, to harvest.Mark,
 ) (harvest.PlanHead, error) {
 	head := p.PlanHead
-	if err := s.warmPlan(ctx, len(slices)); err != nil {
+	if err := s.warmPlan(ctx, slices.Len); err != nil {
 		return head, err
 	}
 	err := s.write(ctx, "extend plan", func(x *tx) error {
@@ -193,15 +193,7 @@ func (s *Store) ExtendPlan(
 		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, p.ID).Scan(&no); err != nil {
 			return err
 		}
-		rows := make([]sliceRow, len(slices))
-		for i := range slices {
-			sd := &slices[i]
-			rows[i] = sliceRow{SliceDraft: sd, no: int(no.Int64) + 1 + i, state: harvest.SliceReady}
-			if sd.Reason != "" {
-				rows[i].state = harvest.SliceFailed
-			}
-		}
-		return x.insertSlices(ref, rows)
+		return x.insertSlices(ref, slices, int(no.Int64))
 	})
 	return head, err
 }

@@ -1,12 +1,10 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -69,7 +67,7 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 // [harvest.ErrFrontierMoved].
 func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error) {
 	head := harvest.PlanHead{Key: d.PlanKey(), Span: d.Span, Operation: d.Namespace.Operation}
-	if err := s.warmPlan(ctx, len(d.Slices)); err != nil {
+	if err := s.warmPlan(ctx, d.Slices.Len); err != nil {
 		return head, err
 	}
 	err := s.write(ctx, "save plan", func(x *tx) error {
@@ -241,14 +239,6 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if _, err := x.exec(`UPDATE ing_schedule_instance SET plan_id=? WHERE id=?`, id, inst); err != nil {
 		return fmt.Errorf("link trigger: %w", err)
 	}
-	rows := make([]sliceRow, len(d.Slices))
-	for i := range d.Slices {
-		sd := &d.Slices[i]
-		rows[i] = sliceRow{SliceDraft: sd, no: i + 1, state: harvest.SliceReady}
-		if sd.Reason != "" {
-			rows[i].state = harvest.SliceFailed
-		}
-	}
 	p := planRef{
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
 		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
@@ -262,166 +252,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 			return err
 		}
 	}
-	return x.insertSlices(p, rows)
-}
-
-// planRef is what slices and tasks repeat of their plan.
-type planRef struct {
-	id                   harvest.PlanID
-	instance             harvest.InstanceID
-	cursor               harvest.CursorID
-	provenance, endpoint string
-	operation            harvest.Operation
-	specVersion          int
-	pagingType           harvest.PagingType
-	pageSize             int
-	priority             int
-	scheduledAt          time.Time
-	parent               harvest.SliceID
-}
-
-type sliceRow struct {
-	*harvest.SliceDraft
-	no    int
-	state harvest.SliceState
-	sig   string
-}
-
-const rowsPerInsert = 50
-
-const (
-	sliceCols = `schedule_instance_id, plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-		expr_hash, expr_snapshot, status_code, fail_count, reason, expected, created_at, updated_at`
-	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, credential_ref, params, expr_hash,
-		idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
-)
-
-func insertSlicesSQL(n int) string {
-	return `INSERT INTO ing_plan_slice (` + sliceCols + `) VALUES ` + marks(n, columns(sliceCols))
-}
-
-func insertTasksSQL(n int) string {
-	return `INSERT INTO ing_task (` + taskCols + `) VALUES ` + marks(n, columns(taskCols))
-}
-
-// warmPlan prepares what a plan of many slices needs, which is half of its time
-// on a server.
-func (s *Store) warmPlan(ctx context.Context, slices int) error {
-	if slices < rowsPerInsert {
-		return nil
-	}
-	return s.warm(ctx, insertSlicesSQL(rowsPerInsert), insertTasksSQL(rowsPerInsert))
-}
-
-// insertSlices writes slices and the one task each has, some at a time: what a
-// plan takes in memory does not grow with what is sent for it.
-func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
-	for part := range chunks(rows, keysPerRead) {
-		if err := x.insertSome(p, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (x *tx) insertSome(p planRef, rows []sliceRow) error {
-	now := ts(x.now)
-	for i := range rows {
-		r := &rows[i]
-		if err := r.Spec.Validate(); err != nil {
-			return fmt.Errorf("slice %d: %w", r.no, err)
-		}
-		r.sig = r.Spec.Signature(p.pagingType, p.pageSize)
-	}
-	for part := range chunks(rows, rowsPerInsert) {
-		args := make([]any, 0, len(part)*columns(sliceCols))
-		for _, r := range part {
-			spec, err := jsonText(r.Spec)
-			if err != nil {
-				return err
-			}
-			fails := 0
-			if r.state == harvest.SliceFailed {
-				fails = 1
-			}
-			of := r.Spec.Span()
-			args = append(args, p.instance, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec,
-				stored(of.From).instant, stored(of.To).instant,
-				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), expectedOf(r.Spec), now, now)
-		}
-		if _, err := x.bulk(insertSlicesSQL(len(part)), args); err != nil {
-			return fmt.Errorf("insert slices: %w", err)
-		}
-	}
-	args := make([]any, 0, len(rows)+1)
-	args = append(args, p.id)
-	for _, r := range rows {
-		args = append(args, r.sig)
-	}
-	ids := make(map[string]int64, len(rows))
-	err := x.each(func(r *sql.Rows) error {
-		var id int64
-		var sig string
-		if err := r.Scan(&id, &sig); err != nil {
-			return err
-		}
-		ids[sig] = id
-		return nil
-	}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=? AND slice_signature_hash IN (`+list(len(rows))+`)`, args...)
-	if err != nil {
-		return fmt.Errorf("read slices back: %w", err)
-	}
-	if err := x.addToGroups(p.id, rows); err != nil {
-		return err
-	}
-	return x.insertTasks(p, rows, ids)
-}
-
-// expectedOf is how many records a slice was expected to have when it was cut, nothing if
-// nothing told.
-func expectedOf(s harvest.SliceSpec) sql.NullInt64 {
-	h := s.Hints
-	if h == nil || h.ExpectedRecords == 0 && h.EstimatedBy == "" {
-		return sql.NullInt64{}
-	}
-	return sql.NullInt64{Int64: h.ExpectedRecords, Valid: true}
-}
-
-func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error {
-	now := ts(x.now)
-	prio, due := p.priority, p.scheduledAt
-	if prio == 0 {
-		prio = p.operation.Priority()
-	}
-	if due.IsZero() {
-		due = x.now
-	}
-	var tasks []sliceRow
-	for _, r := range rows {
-		if r.state != harvest.SliceDone {
-			tasks = append(tasks, r)
-		}
-	}
-	for part := range chunks(tasks, rowsPerInsert) {
-		args := make([]any, 0, len(part)*columns(taskCols))
-		for _, r := range part {
-			state := harvest.TaskQueued
-			var code harvest.Code
-			at := due.Add(r.Delay)
-			if r.state == harvest.SliceFailed {
-				state = harvest.TaskFailed
-				code = harvest.CodeUnplannable
-				at = x.now.Add(harvest.RetryGap(1))
-			}
-			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, null(r.Pool), cmp.Or(r.Params, "{}"), harvest.HashKey(r.Expr),
-				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code),
-				null(r.Reason), now, now)
-		}
-		if _, err := x.bulk(insertTasksSQL(len(part)), args); err != nil {
-			return fmt.Errorf("insert tasks: %w", err)
-		}
-	}
-	return nil
+	return x.insertSlices(p, d.Slices, 0)
 }
 
 // Spec returns the snapshot a plan carries.

@@ -112,12 +112,14 @@ func daysApart(l *Lab) {
 		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", first.Format(time.DateOnly)), 0, 0)
 		d.Span = harvest.Window{From: first.UTC(), To: cal.Step(first, 5).UTC()}.Span()
 		d.SlicedTo = d.Span.From
-		specs, err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Span: d.Span, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize})
+		var specs []harvest.SliceSpec
+		err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Span: d.Span, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize},
+			func(s harvest.SliceSpec) { specs = append(specs, s) })
 		if err != nil {
 			l.Fatal(err)
 		}
 		for _, s := range specs {
-			d.Slices = append(d.Slices, harvest.SliceDraft{Spec: s, Expr: s.Part().String()})
+			d.Slices = harvest.DraftsOf(append(slicesOf(d), harvest.SliceDraft{Spec: s, Expr: s.Part().String()})...)
 		}
 		head, err := l.Store.SavePlan(l.ctx(), d)
 		if err != nil {
@@ -145,7 +147,7 @@ func daysApart(l *Lab) {
 // is not complete before it is whole.
 func planGoesOn(l *Lab) {
 	d := Draft(ns, 0, 4)
-	d.Slices = d.Slices[:1]
+	d.Slices = harvest.DraftsOf(slicesOf(d)[:1]...)
 	d.SlicedTo = mark(1)
 	d.Trigger.Priority = 7
 	h := l.Save(d)
@@ -164,7 +166,7 @@ func planGoesOn(l *Lab) {
 		for at := from; at < to; at++ {
 			add = append(add, child(hour(at), hour(at+1)))
 		}
-		return l.Store.ExtendPlan(l.ctx(), p, add, mark(to))
+		return l.Store.ExtendPlan(l.ctx(), p, harvest.DraftsOf(add...), mark(to))
 	}
 	if h, err := extend(first, 1, 3); err != nil || h.Status != harvest.PlanPartial || h.ID != first.ID {
 		l.Fatalf("%+v, %v", h, err)
@@ -204,7 +206,7 @@ func planGoesOn(l *Lab) {
 	}
 	// One that was given up is not gone on with.
 	d = Draft(ns, 4, 6)
-	d.Slices, d.SlicedTo = d.Slices[:1], mark(5)
+	d.Slices, d.SlicedTo = harvest.DraftsOf(slicesOf(d)[:1]...), mark(5)
 	l.Save(d)
 	open, ok, err := l.Store.PartialPlan(l.ctx(), ns)
 	if err != nil || !ok {
@@ -224,7 +226,7 @@ func planGoesOn(l *Lab) {
 func backfillGoesOn(l *Lab) {
 	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
 	d := Draft(bf, 0, 4)
-	d.Slices, d.SlicedTo = d.Slices[3:], mark(3)
+	d.Slices, d.SlicedTo = harvest.DraftsOf(slicesOf(d)[3:]...), mark(3)
 	h := l.Save(d)
 	p, ok, err := l.Store.PartialPlan(l.ctx(), bf)
 	if err != nil || !ok || h.Status != harvest.PlanPartial || p.SlicedTo != mark(3) {
@@ -244,7 +246,7 @@ func backfillGoesOn(l *Lab) {
 			add = append(add, child(from.Add(-time.Hour), from))
 		}
 		p.PagingType, p.PageSize = d.PagingType, d.PageSize
-		h, err = l.Store.ExtendPlan(l.ctx(), p, add, mark(at))
+		h, err = l.Store.ExtendPlan(l.ctx(), p, harvest.DraftsOf(add...), mark(at))
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -256,5 +258,36 @@ func backfillGoesOn(l *Lab) {
 	}
 	// Plans of before have their end there.
 	l.Exec(`UPDATE ing_plan SET sliced_to=window_to`)
+	l.MustVerify()
+}
+
+// triedAgain: a plan whose transaction the database has run once more is saved whole, from its
+// first slice on.
+func triedAgain(l *Lab) {
+	const hours = 700 // more than are written at a time
+	tries := 0
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(point string) error {
+		if point != "before commit" {
+			return nil
+		}
+		tries++
+		if tries == 1 {
+			return sqlstore.ErrLostRace
+		}
+		return nil
+	}})
+	d := Draft(ns, 0, hours)
+	head, err := st.SavePlan(l.ctx(), d)
+	if err != nil || tries != 2 {
+		l.Fatalf("saved with %d tries: %v", tries, err)
+	}
+	for _, table := range []string{"ing_plan_slice", "ing_task"} {
+		if n := l.Int(`SELECT COUNT(*) FROM `+table+` WHERE plan_id=?`, head.ID); n != hours {
+			l.Errorf("%d rows in %s, want %d", n, table, hours)
+		}
+	}
+	if n := l.Int(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, head.ID); n != hours {
+		l.Errorf("the last slice has number %d, want %d", n, hours)
+	}
 	l.MustVerify()
 }

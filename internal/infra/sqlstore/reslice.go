@@ -81,14 +81,7 @@ func (s *Store) Reslice(
 		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, job.Plan).Scan(&no); err != nil {
 			return fmt.Errorf("number slices: %w", err)
 		}
-		rows := make([]sliceRow, len(children))
-		for i := range children {
-			rows[i] = sliceRow{SliceDraft: &children[i], no: no + 1 + i, state: harvest.SliceReady}
-			if children[i].Done {
-				rows[i].state = harvest.SliceDone
-			}
-		}
-		if err := x.insertSlices(p, rows); err != nil || proven == 0 {
+		if err := x.insertSlices(p, harvest.DraftsOf(children...), no); err != nil || proven == 0 {
 			return err
 		}
 		_, err = x.advance(cur, lineage{

@@ -225,10 +225,12 @@ func lineageIsWhole(l *Lab) {
 // is cut off its slice says the same of itself.
 func taskParameters(l *Lab) {
 	d := Draft(ns, 0, 2)
-	for i := range d.Slices {
-		d.Slices[i].Params = `{"pageSize":50}`
-		d.Slices[i].Pool = "pool"
+	slices := slicesOf(d)
+	for i := range slices {
+		slices[i].Params = `{"pageSize":50}`
+		slices[i].Pool = "pool"
 	}
+	d.Slices = harvest.DraftsOf(slices...)
 	l.Save(d)
 	const told = `SELECT COUNT(*) FROM ing_task WHERE params='{"pageSize":50}' AND credential_ref='pool'`
 	if n := l.Int(told); n != 2 {

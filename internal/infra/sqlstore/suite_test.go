@@ -181,6 +181,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Reconcile_BackfilledWindowsAreProven", countsBackfilled},
 		{"Retry_SameNewRecordFromTwoTasks", insertRace},
 		{"Retry_ADuplicateKeyIsToldAtOnce", duplicateTold},
+		{"Retry_APlanIsSavedWhole", triedAgain},
 		{"Race_RateKey", rateKeyRace},
 		{"Race_Breaker", breakerRace},
 		{"Race_Trigger", triggerRace},
