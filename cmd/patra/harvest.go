@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -45,7 +46,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
 		var err error
-		req.From, req.To, err = parseSpan(from, to)
+		req.Spoken, err = parseSpoken(from, to)
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		if op == harvest.Backfill {
-			if req.From.IsZero() || req.To.IsZero() {
+			if from == "" || to == "" {
 				return misuse(cmd, "backfill needs both --from and --to")
 			}
 			if req.Activity == "" {
@@ -81,7 +82,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`)
-	f.StringVar(&from, "from", "", "start of the first window: 2026-01-31T12:00:00Z, 2026-01-31, 2026-01, 2026, today, yesterday or -7d (UTC)")
+	f.StringVar(&from, "from", "", "start of the first window: 2026-01-31T12:00:00Z, 2026-01-31, 2026-01, 2026, today, yesterday or -7d (UTC; days of a source that counts days are its own)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	stand.add(f, "send this plan's requests to another host: a simulator or mirror")
 	if op == harvest.Backfill {
@@ -138,6 +139,13 @@ func parseSpan(from, to string) (f, t time.Time, err error) {
 	return f, t, err
 }
 
+// parseSpoken reads --from and --to of a window of a source, which settles what days
+// among them mean.
+func parseSpoken(from, to string) (control.Spoken, error) {
+	_, _, err := parseSpan(from, to)
+	return control.Spoken{From: from, To: to}, err
+}
+
 func parseTime(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -176,7 +184,7 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	if err != nil {
 		return err
 	}
-	for _, w := range rep.Warnings {
+	for _, w := range slices.Concat(rep.Notes, rep.Warnings) {
 		c.notef("note: %s\n", w)
 	}
 	err = c.show(rep, func() { c.printReport(rep) })

@@ -35,35 +35,34 @@ func (c *cli) planCreateCmd() *cobra.Command {
 					return ctl.ApplyPlan(cmd.Context(), token, c.by(reason))
 				})
 			}
-			t := harvest.Trigger{Provenance: args[0], Kind: harvest.TriggerManual, Query: query, Activity: activity}
+			req := control.HarvestRequest{Source: args[0], Query: query, Activity: activity}
 			var known bool
-			t.Operation, known = harvest.ParseOperation(op)
-			if !known || t.Operation == harvest.Update {
+			req.Operation, known = harvest.ParseOperation(op)
+			if !known || req.Operation == harvest.Update {
 				return misuse(cmd, "--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)
 			}
-			how, err := manner.read(cmd)
+			var err error
+			req.Manner, err = manner.read(cmd)
 			if err != nil {
 				return err
 			}
-			t.Endpoint = how.Endpoint
-			t.Priority = how.Priority
-			t.Pacing = how.Pacing
-			t.From, t.To, err = parseSpan(from, to)
+			req.Spoken, err = parseSpoken(from, to)
 			if err != nil {
 				return err
 			}
-			t.BaseURL, err = stand.base()
+			req.BaseURL, err = stand.base()
 			if err != nil {
 				return err
 			}
-			if t.Operation == harvest.Backfill && t.Activity == "" {
-				t.Activity = control.BackfillActivity(from, to, query)
+			if req.Operation == harvest.Backfill && req.Activity == "" {
+				req.Activity = control.BackfillActivity(from, to, query)
 			}
 			if dryRun {
-				return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewPlan(cmd.Context(), t) })
+				return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewHarvest(cmd.Context(), req) })
 			}
+			req.By = c.by(reason)
 			return c.create(cmd.Context(), func(ctl *control.Control) (control.Planned, error) {
-				return ctl.CreatePlan(cmd.Context(), t, c.by(reason))
+				return ctl.PlanHarvest(cmd.Context(), req)
 			})
 		},
 	}
@@ -74,7 +73,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
 	manner.add(cmd)
 	f.StringVar(&query, "query", "", "only what matches")
-	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
+	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC, or the day of a source that counts days)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	f.StringVar(&activity, "activity", "", "name of the activity of a BACKFILL (default: made from window and query)")
 	stand.add(f, "send this plan's requests to another host: a simulator or mirror")

@@ -26,7 +26,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			req := control.ReconcileRequest{Source: args[0], Plan: plan, Preview: dryRun}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
-			req.From, req.To, err = parseSpan(from, to)
+			req.Spoken, err = parseSpoken(from, to)
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			return c.reconcile(cmd.Context(), req, c.by(reason))
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "start of the span, RFC 3339 or a date (UTC); default: thirty days")
+	cmd.Flags().StringVar(&from, "from", "", "start of the span, RFC 3339 or a date (UTC, or the day of a source that counts days); default: thirty days")
 	cmd.Flags().StringVar(&to, "to", "", "end of the span, not part of it; default: up to where all is proven")
 	cmd.Flags().StringVar(&step, "step", "1d", "length of a window: days of the source's calendar, or a part of a day")
 	stand.add(cmd.Flags(), "ask another host: a simulator or mirror")
@@ -77,6 +77,9 @@ func (c *cli) reconcile(ctx context.Context, req control.ReconcileRequest, by co
 
 func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 	c.printf("%s  [%s, %s): %d windows, upstream counts %d, stored are %d\n", v.Source, v.From, v.To, v.Windows, v.Upstream, v.Stored)
+	for _, n := range v.Notes {
+		c.notef("note: %s\n", n)
+	}
 	if v.Rough {
 		c.notef("note: %s does not promise that its totals are exact\n", v.Source)
 	}

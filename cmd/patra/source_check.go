@@ -55,7 +55,7 @@ func (c *cli) sourceCheckCmd() *cobra.Command {
 	g.StringVar(&f.File, "file", "", "check this pack, which need not be applied")
 	g.StringVar(&f.op, "op", "", "operation: harvest (default), backfill or update")
 	g.IntVar(&f.Records, "records", 0, fmt.Sprintf("read on until so many records were seen, up to %d; default one page", control.MaxCheckRecords))
-	g.StringVar(&f.from, "from", "", "start of the window to read, RFC 3339 or a date (UTC); default the last closed day")
+	g.StringVar(&f.from, "from", "", "start of the window to read, RFC 3339 or a date (UTC, or the day of a source that counts days); default the last closed day")
 	g.StringVar(&f.to, "to", "", "end of the window, not part of it")
 	g.StringVar(&f.Query, "query", "", `only what matches, e.g. tiab:"breast cancer"`)
 	g.StringVar(&f.show, "show", "", "http: print each request and the beginning of its reply, without secrets")
@@ -80,7 +80,7 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	f.From, f.To, err = parseSpan(f.from, f.to)
+	f.Spoken, err = parseSpoken(f.from, f.to)
 	if err != nil {
 		return err
 	}

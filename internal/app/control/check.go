@@ -24,7 +24,9 @@ type CheckRequest struct {
 	Endpoint string
 	Query    string
 	BaseURL  string
+	// Spoken, if it is given, is in place of From and To.
 	From, To time.Time
+	Spoken   Spoken
 	// At is the instant whose rows are checked; zero: now.
 	At time.Time
 	// File is a pack to be checked instead of what is in force.
@@ -86,6 +88,9 @@ func (c *Control) CheckSource(ctx context.Context, req CheckRequest) (*sourceche
 	if err := c.describe(ctx, s, req); err != nil {
 		return nil, nil, err
 	}
+	if err := c.settleSubject(ctx, s, req.Spoken); err != nil {
+		return nil, nil, err
+	}
 	if kept != nil {
 		s.Situation = kept.Situation
 	} else if err := c.situation(ctx, s); err != nil {
@@ -105,6 +110,29 @@ func (c *Control) CheckSource(ctx context.Context, req CheckRequest) (*sourceche
 		}, exchanges)
 	}
 	return rep, exchanges, err
+}
+
+// settleSubject turns the words of the window that is asked for into instants, as the
+// source that is checked counts days.
+func (c *Control) settleSubject(ctx context.Context, s *sourcecheck.Subject, spoken Spoken) error {
+	if spoken == (Spoken{}) {
+		return nil
+	}
+	var cal harvest.Calendar
+	if s.Spec != nil {
+		var err error
+		cal, err = s.Spec.Window.Calendar()
+		if err != nil {
+			return err
+		}
+	}
+	from, to, notes, err := c.settleSpan(ctx, spoken, cal)
+	s.From = from
+	s.To = to
+	for _, n := range notes {
+		s.Remarks = append(s.Remarks, sourcecheck.Remark{Text: n})
+	}
+	return err
 }
 
 // recall asks for what a kept check was made with.

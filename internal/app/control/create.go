@@ -121,11 +121,30 @@ func (c *Control) leaveNoTrace(ctx context.Context) context.Context {
 // PreviewHarvest tells what [Control.Harvest] would plan first. Nothing is saved; counting
 // costs requests.
 func (c *Control) PreviewHarvest(ctx context.Context, req HarvestRequest) (PlanPreview, error) {
+	if err := req.settle(ctx, c); err != nil {
+		return PlanPreview{}, err
+	}
 	t, err := req.trigger()
 	if err != nil {
 		return PlanPreview{}, err
 	}
-	return c.PreviewPlan(ctx, t)
+	out, err := c.PreviewPlan(ctx, t)
+	out.Warnings = append(req.notes, out.Warnings...)
+	return out, err
+}
+
+// PlanHarvest is [Control.Harvest] without working: tasks are queued for an executor.
+func (c *Control) PlanHarvest(ctx context.Context, req HarvestRequest) (Planned, error) {
+	if err := req.settle(ctx, c); err != nil {
+		return Planned{}, err
+	}
+	t, err := req.trigger()
+	if err != nil {
+		return Planned{}, err
+	}
+	out, err := c.CreatePlan(ctx, t, req.By)
+	out.Warnings = append(req.notes, out.Warnings...)
+	return out, err
 }
 
 // CreatePlan plans without working: tasks are queued for an executor.

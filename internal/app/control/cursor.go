@@ -175,10 +175,8 @@ func (c *Control) CursorPlace(ctx context.Context, id harvest.CursorID, text str
 		}
 		return harvest.IDMark(n), nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return harvest.TimeMark(t), nil
-		}
+	if t, _, err := readInstant(text, c.calendar(ctx, cur.Source, cur.Operation, "", "")); err == nil {
+		return harvest.TimeMark(t), nil
 	}
 	return harvest.Mark{}, wrong("is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)")
 }

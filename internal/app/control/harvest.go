@@ -22,7 +22,9 @@ type HarvestRequest struct {
 	Pick      harvest.CandidatePick
 	Query     string // selection in the text form, empty for everything
 	From, To  time.Time
-	BaseURL   string
+	// Spoken, if it is given, is in place of From and To.
+	Spoken  Spoken
+	BaseURL string
 	Manner
 	// Approve, if set, is asked before the first plan of a selection is saved.
 	Approve func(harvest.Forecast) error
@@ -30,6 +32,8 @@ type HarvestRequest struct {
 	Watch *Watch
 	// By is who asked for it and why; nobody is named where a program does.
 	By By
+	// notes are what there is to say of how it was understood.
+	notes []string
 }
 
 // DeclinedError is the answer of a person who was asked whether to read so much.
@@ -90,6 +94,9 @@ func BackfillActivity(from, to, query string) string {
 func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, error) {
 	began := time.Now()
 	req.Operation = cmp.Or(req.Operation, harvest.Harvest)
+	if err := req.settle(ctx, c); err != nil {
+		return nil, err
+	}
 	trigger, err := req.trigger()
 	if err != nil {
 		return nil, err
@@ -105,7 +112,7 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	defer c.watches.add(req.Source, r.watch)()
 	// A search shows several runs of a source to one watch: each tells of its own requests.
 	sentBefore, bytesBefore := r.watch.sentSoFar()
-	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}, Warnings: []string{}}
+	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}, Warnings: []string{}, Notes: req.notes}
 	err = r.plan(ctx)
 	rep.Namespace = r.planned.Namespace.String()
 	rep.Noop = r.planned.Noop

@@ -125,7 +125,7 @@ func (c *Control) Slices(ctx context.Context, q SliceQuery) (SliceList, error) {
 		return out, c.orArchived(ctx, err, "plan", int64(q.Plan))
 	}
 	if q.From != "" || q.To != "" {
-		q.Span, err = spanWithin(p, q.From, q.To)
+		q.Span, err = c.spanWithin(ctx, p, q.From, q.To)
 		if err != nil {
 			return out, err
 		}

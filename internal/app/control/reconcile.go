@@ -13,7 +13,9 @@ import (
 type ReconcileRequest struct {
 	Source string
 	// From and To bound it; without From it is the last thirty days that are proven.
+	// Spoken, if it is given, is in place of From and To.
 	From, To time.Time
+	Spoken   Spoken
 	// Step is the length of a window: whole days of the source's calendar, or
 	// less where the source counts in seconds.
 	Step    time.Duration
@@ -55,11 +57,21 @@ type Reconciled struct {
 	// Unread are gaps that were accepted: nothing is compared there.
 	Unread  []harvest.Span `json:"unread"`
 	Applied bool           `json:"applied"`
+	// Notes say how what was asked for was understood, such as whose days dates are.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Reconcile holds what is stored of a source against the source's own counts, and
 // plans to read again what differs, if that is wanted.
 func (c *Control) Reconcile(ctx context.Context, req ReconcileRequest, by By) (Reconciled, error) {
+	var notes []string
+	if req.Spoken != (Spoken{}) {
+		var err error
+		req.From, req.To, notes, err = c.settleSpan(ctx, req.Spoken, c.calendar(ctx, req.Source, harvest.Harvest, "", ""))
+		if err != nil {
+			return Reconciled{}, err
+		}
+	}
 	res, err := c.Differences(ctx, reconcile.Request{Source: req.Source, From: req.From, To: req.To, Step: req.Step, BaseURL: req.BaseURL})
 	if err != nil {
 		return Reconciled{}, err
@@ -69,6 +81,7 @@ func (c *Control) Reconcile(ctx context.Context, req ReconcileRequest, by By) (R
 		return Reconciled{}, err
 	}
 	out := reconciledOf(req, res)
+	out.Notes = notes
 	out.Applied = req.Plan && !req.Preview && len(again) > 0
 	if out.Applied {
 		err := c.PlanRereads(ctx, req.Source, req.BaseURL, again, by)

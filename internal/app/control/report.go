@@ -24,6 +24,8 @@ type Report struct {
 	// Warnings are what a person should know of how it was planned, such as where a first
 	// harvest begins.
 	Warnings []string `json:"warnings"`
+	// Notes say how what was asked for was understood, such as whose days dates are.
+	Notes    []string `json:"notes,omitempty"`
 	Unproven bool     `json:"-"` // the watermark stands where it began
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`

@@ -74,17 +74,17 @@ func (c *Control) SetSchedule(ctx context.Context, o ScheduleOrder) (ScheduleCha
 	if st.Operation == harvest.Update && con.Spec.Detail == nil {
 		return ScheduleChange{}, &planner.NoUpdateError{Source: st.Source}
 	}
+	out := ScheduleChange{Notes: o.settle(&st.Wants, c.calendar(ctx, st.Source, st.Operation, st.Wants.Endpoint, st.Query))}
 	if err := c.checkWindow(ctx, st); err != nil {
-		return ScheduleChange{}, err
+		return out, err
 	}
-	out := ScheduleChange{}
 	before, _, err := c.standingOf(ctx, st.Name)
 	if _, unknown := errors.AsType[*UnknownScheduleError](err); err != nil && !unknown {
 		return out, err
 	}
 	if err == nil {
 		out.Before = new(scheduleOf(before))
-		out.Notes = replacing(before, st)
+		out.Notes = append(out.Notes, replacing(before, st)...)
 	}
 	return c.setSchedule(ctx, out, st, o.By, "SCHEDULE_SET", o.DryRun)
 }
@@ -216,7 +216,24 @@ func (o ScheduleOrder) wants(op harvest.Operation) (w schedule.Wants, err error)
 	return w, nil
 }
 
-// parseBound reads an end of a window.
+// settle lets the dates of a window begin when they do at its source, and says so.
+func (o ScheduleOrder) settle(w *schedule.Wants, cal harvest.Calendar) (notes []string) {
+	days := dayNames{cal: daysOf(cal)}
+	for _, end := range []struct {
+		text  string
+		bound *schedule.Bound
+	}{{o.From, &w.From}, {o.To, &w.To}} {
+		t, isDay, err := readInstant(end.text, cal)
+		if err == nil && isDay {
+			end.bound.At = t
+			days.add(end.text, t)
+		}
+	}
+	return days.notes()
+}
+
+// parseBound reads an end of a window. A date among them is that of UTC until
+// [ScheduleOrder.settle] knows the source.
 func parseBound(flag, text string) (schedule.Bound, error) {
 	ago, isAge := strings.CutPrefix(text, "-")
 	if isAge {
@@ -228,10 +245,8 @@ func parseBound(flag, text string) (schedule.Bound, error) {
 	if text == "now" {
 		return schedule.Bound{}, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return schedule.Bound{At: harvest.Instant(t)}, nil
-		}
+	if t, _, err := readInstant(text, harvest.Calendar{}); err == nil {
+		return schedule.Bound{At: t}, nil
 	}
 	what := fmt.Sprintf("--%s %q is neither an age (-30d, now) nor RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, text)
 	if text == "" {

@@ -325,7 +325,7 @@ func (c *Control) SliceMatrix(ctx context.Context, q GroupQuery) (SliceMatrix, e
 	if err != nil {
 		return out, c.orArchived(ctx, err, "plan", int64(q.Plan))
 	}
-	span, err := spanWithin(p, q.From, q.To)
+	span, err := c.spanWithin(ctx, p, q.From, q.To)
 	if err != nil {
 		return out, err
 	}
@@ -444,8 +444,12 @@ func (m *SliceMatrix) group(begin harvest.Mark) SliceGroup {
 }
 
 // spanWithin reads a part of the window of a plan; what is not given is its end.
-func spanWithin(p PlanRow, from, to string) (harvest.Span, error) {
+func (c *Control) spanWithin(ctx context.Context, p PlanRow, from, to string) (harvest.Span, error) {
 	out := harvest.Span{From: p.From, To: p.To}
+	if from == "" && to == "" {
+		return out, nil
+	}
+	cal := c.calendar(ctx, p.Source, p.Operation, p.Endpoint, "")
 	for _, end := range []struct {
 		text string
 		mark *harvest.Mark
@@ -453,7 +457,7 @@ func spanWithin(p PlanRow, from, to string) (harvest.Span, error) {
 		if end.text == "" {
 			continue
 		}
-		m, err := parseMark(p.From, end.text)
+		m, err := parseMark(p.From, end.text, cal)
 		if err != nil {
 			return out, err
 		}
@@ -471,7 +475,7 @@ var errSpan = problem.New("from and to name no part of the window of the plan", 
 })
 
 // parseMark reads a place on the axis that a mark lies on.
-func parseMark(of harvest.Mark, text string) (harvest.Mark, error) {
+func parseMark(of harvest.Mark, text string, cal harvest.Calendar) (harvest.Mark, error) {
 	if of.IsNumber() {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
@@ -479,10 +483,8 @@ func parseMark(of harvest.Mark, text string) (harvest.Mark, error) {
 		}
 		return of.At(n), nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return harvest.TimeMark(t), nil
-		}
+	if t, _, err := readInstant(text, cal); err == nil {
+		return harvest.TimeMark(t), nil
 	}
 	return harvest.Mark{}, errSpan
 }

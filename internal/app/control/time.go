@@ -28,25 +28,53 @@ func (t Time) String() string {
 // ParseTime reads an instant as people write it: RFC 3339, a day, a month or a year, which
 // mean their beginning in UTC, today, yesterday, or how long ago it was, such as -7d.
 func ParseTime(s string, now time.Time) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01", "2006"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return harvest.Instant(t), nil
-		}
+	t, _, err := readTime(s, harvest.Calendar{}, now)
+	return t, err
+}
+
+// readTime is [ParseTime] for a source: where that counts days, a day begins when it does
+// in the source's zone. It reports whether a day was named, and not an instant.
+func readTime(s string, cal harvest.Calendar, now time.Time) (t time.Time, isDay bool, err error) {
+	t, isDay, err = readInstant(s, cal, "2006-01", "2006")
+	if err == nil {
+		return t, isDay, nil
 	}
-	now = now.UTC()
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	days := daysOf(cal)
 	switch s {
 	case "now":
-		return harvest.Instant(now), nil
+		return harvest.Instant(now), false, nil
 	case "today":
-		return today, nil
+		return days.Floor(now), true, nil
 	case "yesterday":
-		return today.AddDate(0, 0, -1), nil
+		return days.Step(days.Floor(now), -1), true, nil
 	}
 	if ago, is := strings.CutPrefix(s, "-"); is {
 		if d, err := source.ParseDuration(ago); err == nil && d > 0 {
-			return harvest.Instant(now.Add(-d)), nil
+			return harvest.Instant(now.Add(-d)), false, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: use 2026-01-31T12:00:00Z, 2026-01-31, 2026-01, 2026, today, yesterday, or how long ago, such as -7d", s)
+	return time.Time{}, false, fmt.Errorf("%q is no time: use 2026-01-31T12:00:00Z, 2026-01-31, 2026-01, 2026, today, yesterday, or how long ago, such as -7d", s)
+}
+
+// readInstant reads RFC 3339 or a date, or what other layouts say of a day. The day begins
+// when it does for the source whose calendar it is.
+func readInstant(s string, cal harvest.Calendar, more ...string) (t time.Time, isDay bool, err error) {
+	days := daysOf(cal)
+	for _, layout := range append([]string{time.DateOnly}, more...) {
+		noon, err := time.ParseInLocation(layout+" 15", s+" 12", days.Zone)
+		if err == nil {
+			return days.Floor(noon), true, nil
+		}
+	}
+	t, err = time.Parse(time.RFC3339Nano, s)
+	return harvest.Instant(t), false, err
+}
+
+// daysOf is the calendar of whole days in which dates are told to a source: its own days
+// where it counts days, else those of UTC.
+func daysOf(cal harvest.Calendar) harvest.Calendar {
+	if cal.Precision == harvest.PrecisionDay && cal.Zone != nil {
+		return cal
+	}
+	return harvest.Calendar{Precision: harvest.PrecisionDay, Zone: time.UTC}
 }
