@@ -55,7 +55,7 @@ func (c *cli) printGapList(list control.GapList, all bool) {
 		} else {
 			c.printGapKinds(list.Kinds)
 		}
-		c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
+		c.notef("next: %s\n", list.Mends())
 	}
 }
 

@@ -61,7 +61,7 @@ type SourceFacts struct {
 	// Untaken tasks could be worked on since then, and nobody does.
 	Untaken      int64
 	UntakenSince time.Time
-	// Gaps are windows that could not be read and hold the watermark; GapsMore: there
+	// Gaps are windows that were left unread and hold a watermark; GapsMore: there
 	// are more than were counted.
 	Gaps      int64
 	GapsMore  bool

@@ -128,7 +128,7 @@ var Rules = []Rule{
 	},
 	{
 		Code: GapsOpen, Severity: Warning, For: 2 * time.Minute, Follows: true, find: findGaps,
-		Means: "Windows could not be read and hold the watermark, for two minutes.",
+		Means: "Windows were left unread, since they failed or were cancelled, and hold the watermark, for two minutes.",
 	},
 	{
 		Code: QueueSurge, Severity: Warning, Follows: true, find: findSurge,
@@ -376,16 +376,19 @@ func findLost(_ time.Time, s SourceFacts) (out []Finding) {
 }
 
 func findGaps(_ time.Time, s SourceFacts) []Finding {
-	if s.Gaps == 0 || s.OldestGap == "" {
+	if s.Gaps == 0 {
 		return nil
 	}
 	n := count(s.Gaps, "window")
 	if s.GapsMore {
 		n = fmt.Sprintf("%d+ windows", s.Gaps)
 	}
+	text := fmt.Sprintf("%s of %s left unread", n, s.Code)
+	if s.OldestGap != "" {
+		text += fmt.Sprintf(", the oldest %s: %s", s.OldestGap, s.GapWhy)
+	}
 	return []Finding{{
-		Subject: s.Code, Measured: n, Threshold: "none",
-		Text: fmt.Sprintf("%s of %s could not be read, the oldest %s: %s", n, s.Code, s.OldestGap, s.GapWhy),
+		Subject: s.Code, Measured: n, Threshold: "none", Text: text,
 		Next: fmt.Sprintf("patra plan gaps %s", s.Code),
 	}}
 }

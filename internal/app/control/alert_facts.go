@@ -104,9 +104,9 @@ func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time)
 		out.Untaken = f.Ready.Count
 		out.UntakenSince = f.ReadySince
 	}
+	out.Gaps = f.Gaps.Count
+	out.GapsMore = f.Gaps.More
 	if g := s.OldestGap; g != nil {
-		out.Gaps = f.Failed.Count
-		out.GapsMore = f.Failed.More
 		out.OldestGap = fmt.Sprintf("[%s, %s)", g.From, g.To)
 		out.GapWhy = g.Reason
 	}

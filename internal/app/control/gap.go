@@ -75,6 +75,23 @@ type GapList struct {
 	Next string `json:"next,omitempty"`
 }
 
+// Mends are the commands with which a person gets the gaps of the page out of the way. What
+// was cancelled is queued again only where that is said, and what is of a plan that is not
+// open any more never is.
+func (l GapList) Mends() string {
+	retry := ""
+	for _, g := range l.Gaps {
+		switch {
+		case g.Whole:
+		case g.Status == string(harvest.SliceCancelled):
+			retry = "patra plan retry " + l.Source + " --cancelled --reason TEXT, or "
+		case retry == "":
+			retry = "patra plan retry " + l.Source + " --reason TEXT, or "
+		}
+	}
+	return retry + "patra plan accept-gap SLICE --reason TEXT"
+}
+
 // Gaps lists the windows of a source that hold a watermark.
 func (c *Control) Gaps(ctx context.Context, code string, p Page) (GapList, error) {
 	out := GapList{Source: code, Gaps: []Gap{}, Kinds: []GapKind{}}

@@ -129,7 +129,7 @@ type SourceStatus struct {
 	OldestGap   *Gap     `json:"oldest_gap,omitempty"`
 	Queued      Counted  `json:"queued"`
 	Running     Counted  `json:"running"`
-	Failed      Counted  `json:"gaps"`
+	Gaps        Counted  `json:"gaps"`
 	Quarantined Counted  `json:"quarantined"`
 	NoDetails   Counted  `json:"without_details"`
 	// Capped names the counts that are more than they say.
@@ -330,7 +330,7 @@ func (c *Control) statuses(ctx context.Context, codes []string, standing []sched
 // beginView tells how far the lines of a source have come, and finds what it may be asked.
 func (c *Control) beginView(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (sourceView, error) {
 	v := sourceView{facts: f, SourceStatus: SourceStatus{
-		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Failed: f.Failed,
+		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Gaps: f.Gaps,
 		Quarantined: f.Quarantined, NoDetails: f.NoDetails, Lines: []LineStatus{}, Cause: causeOf(f), ready: f.Ready, Never: !f.Planned && len(f.Outages) == 0,
 	}}
 	for _, st := range standing {
@@ -418,7 +418,7 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 		}
 	}
 	for name, n := range map[string]Counted{
-		"queued": s.Queued, "running": s.Running, "gaps": s.Failed, "quarantined": s.Quarantined, "without_details": s.NoDetails,
+		"queued": s.Queued, "running": s.Running, "gaps": s.Gaps, "quarantined": s.Quarantined, "without_details": s.NoDetails,
 	} {
 		if n.More {
 			s.Capped = append(s.Capped, name)

@@ -18,9 +18,11 @@ type SourceFacts struct {
 	// the tasks that are queued for them is ready, or the next one.
 	HeldEndpoints []HeldEndpoint
 	// Queued tasks, those of them that could be taken now and since when the first
-	// could; Running are in somebody's hands, Failed ended as gaps.
-	Queued, Ready, Running, Failed Counted
-	ReadySince                     time.Time
+	// could; Running are in somebody's hands.
+	Queued, Ready, Running Counted
+	ReadySince             time.Time
+	// Gaps are the windows that hold a watermark, as [Control.Gaps] lists them.
+	Gaps Counted
 	// OthersRun: tasks of other sources are in somebody's hands.
 	OthersRun bool
 	// NextAt is when the first of those queued for later is due, and NextCode what

@@ -253,9 +253,8 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 	case failing && o.Lasts() || s.Cause != nil && s.Cause.Code == codePlanning || f.Restarted.lasts(f.Now):
 		add(NeedOutage, s.Cause.Since, s.helps(), "does not answer as it should%s", s.because())
 	}
-	if f.Failed.Count > 0 && s.OldestGap != nil {
-		g := s.OldestGap
-		add(NeedGap, nil, "patra plan gaps "+s.Source, "%s could not be read, the oldest [%s, %s): %s", counting(f.Failed, "window"), g.From, g.To, g.Reason)
+	if f.Gaps.Count > 0 {
+		add(NeedGap, nil, "patra plan gaps "+s.Source, "%s left unread%s", counting(f.Gaps, "window"), s.oldestGap())
 	}
 	if f.Quarantined.Count > 0 {
 		add(NeedQuarantine, nil, "patra quarantine list "+s.Source, "could not be taken in: %s in quarantine", counting(f.Quarantined, "record"))
@@ -264,6 +263,16 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 		add(NeedDetails, nil, "patra explain no_details", "%s without details: the search named them, the source gave nothing of them", counting(f.NoDetails, "record"))
 	}
 	return out
+}
+
+// oldestGap is the oldest window that holds what is harvested, and why it was left; empty
+// if the gaps of the source are all of other operations.
+func (s *SourceStatus) oldestGap() string {
+	g := s.OldestGap
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf(", the oldest [%s, %s): %s", g.From, g.To, g.Reason)
 }
 
 // invalid says what is wrong with the description.

@@ -133,6 +133,14 @@ func (s *Store) gapsSQL(q control.GapQuery, after gapPlace, limit int) (string, 
 		ORDER BY ` + joined(order) + ` LIMIT ?) k JOIN ing_plan_slice s ON s.id=k.id` + gapJoins + ` ORDER BY ` + joined(order), append(args, limit)
 }
 
+// openGaps are the gaps of a source that is bound to it, as [Store.Gaps] lists them, to be
+// counted. No more slices are looked at than are counted: those for which newer plans
+// answer may be many.
+func (s *Store) openGaps() string {
+	return fmt.Sprintf(`(SELECT s.plan_id, s.status_code, s.gap_accepted, s.window_from, s.window_to FROM ing_plan_slice s%s
+		WHERE s.gap_of=? AND s.gap_accepted=0 LIMIT %d) s WHERE 1=1%s`, s.d.gapIndex, countMost, notCoveredByOthers)
+}
+
 // RetryGaps queues every failed slice of a source again at once, whatever is
 // left of its rest, and with cancelled also those that were given up one by one
 // (R4); it returns how many there were. Slices given up with their whole plan

@@ -123,7 +123,7 @@ func (l *sourceLook) readBegun(codes []string) (begun []string, err error) {
 	return begun, err
 }
 
-// readNumbers finds the last stored page, and counts what is queued, in hand, failed, put
+// readNumbers finds the last stored page, and counts what is queued, in hand, left as a gap, put
 // aside and was sent in the last minute.
 func (l *sourceLook) readNumbers(codes []string) error {
 	columns := []string{"?"}
@@ -133,7 +133,7 @@ func (l *sourceLook) readNumbers(codes []string) error {
 	counted := []string{
 		`ing_task WHERE status_code='QUEUED' AND provenance_code=?`,
 		`ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=?`,
-		`ing_task WHERE status_code='FAILED' AND provenance_code=?`,
+		l.s.openGaps(),
 		`ing_quarantine WHERE discarded_at IS NULL AND provenance_code=?`,
 		`ing_bad_id WHERE provenance_code=?`,
 	}
@@ -154,13 +154,13 @@ func (l *sourceLook) readNumbers(codes []string) error {
 	}
 	return l.each(codes, `SELECT `+strings.Join(columns, `, `), args, func(r *sql.Rows) error {
 		var code string
-		var queued, running, failed, quarantined, noDetails, sent int64
+		var queued, running, gaps, quarantined, noDetails, sent int64
 		last := make([]ts, len(source.Operations))
 		to := []any{&code}
 		for i := range last {
 			to = append(to, &last[i])
 		}
-		if err := r.Scan(append(to, &queued, &running, &failed, &quarantined, &noDetails, &sent)...); err != nil {
+		if err := r.Scan(append(to, &queued, &running, &gaps, &quarantined, &noDetails, &sent)...); err != nil {
 			return err
 		}
 		f := l.facts[code]
@@ -171,7 +171,7 @@ func (l *sourceLook) readNumbers(codes []string) error {
 		}
 		f.Queued = control.CountUpTo(queued)
 		f.Running = control.CountUpTo(running)
-		f.Failed = control.CountUpTo(failed)
+		f.Gaps = control.CountUpTo(gaps)
 		f.Quarantined = control.CountUpTo(quarantined)
 		f.NoDetails = control.CountUpTo(noDetails)
 		f.Sent = control.CountUpTo(sent)

@@ -205,6 +205,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Views_TasksInPages", tasksInPages},
 		{"Views_RunsAndPages", runsAndPages},
 		{"Views_GapsInPages", gapsInPages},
+		{"Views_GapsAreCountedAsListed", gapsAreCounted},
 		{"Views_CursorsInPages", cursorsInPages},
 		{"Views_TotalsOfOldPlans", totalsOfOldPlans},
 		{"Views_SumsOfOldSlices", sumsOfOldSlices},
