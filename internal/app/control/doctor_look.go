@@ -202,7 +202,7 @@ func (c *Control) credentialTrouble(cred credential.Credential, now time.Time) (
 	warning := func(fix, format string, args ...any) (sourcecheck.Check, bool) {
 		return sourcecheck.Check{Status: sourcecheck.Warning, Text: name + ": " + fmt.Sprintf(format, args...), Fix: fix}, true
 	}
-	rotate := fmt.Sprintf("patra credential rotate %s --reason TEXT", name)
+	rotate := fmt.Sprintf("patra credential rotate %s %s --reason TEXT", cred.Pool, cred.Name)
 	switch word := credentialWord(cred, now); word {
 	case CredentialEnded, CredentialDisabled, CredentialFuture:
 		return sourcecheck.Check{}, false

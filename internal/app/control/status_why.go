@@ -257,7 +257,7 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 		add(NeedGap, nil, "patra plan gaps "+s.Source, "%s left unread%s", counting(f.Gaps, "window"), s.oldestGap())
 	}
 	if f.Quarantined.Count > 0 {
-		add(NeedQuarantine, nil, "patra quarantine list "+s.Source, "could not be taken in: %s in quarantine", counting(f.Quarantined, "record"))
+		add(NeedQuarantine, nil, "patra quarantine list --source "+s.Source, "could not be taken in: %s in quarantine", counting(f.Quarantined, "record"))
 	}
 	if f.NoDetails.Count > 0 {
 		add(NeedDetails, nil, "patra explain no_details", "%s without details: the search named them, the source gave nothing of them", counting(f.NoDetails, "record"))
