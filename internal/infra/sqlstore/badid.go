@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -53,14 +54,10 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 // listBadIDs puts the ids of the page that have no details on the list, and takes those
 // off that have. An id whose stored record says that it is gone or merged is settled: it
 // does not belong there. It returns how many were put on the list.
-func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (listed int64, err error) {
+func (x *tx) listBadIDs(job harvest.Job, b harvest.Batch, settled map[string]bool) (listed int64, err error) {
+	prov := job.Provenance
 	for _, id := range b.Mended {
-		if _, err := x.exec(`DELETE FROM ing_selection_bad_id WHERE bad_id IN (SELECT i.id FROM ing_bad_id i
-			WHERE i.provenance_code=? AND i.record_type=? AND i.ext_id=?)`, prov, b.RecordType, id); err != nil {
-			return listed, fmt.Errorf("mended id of selections: %w", err)
-		}
-		if _, err := x.exec(`DELETE FROM ing_bad_id
-			WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
+		if err := x.mendBadID(job, b, id); err != nil {
 			return listed, fmt.Errorf("mended id: %w", err)
 		}
 	}
@@ -86,6 +83,28 @@ func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (
 		}
 	}
 	return listed, nil
+}
+
+// mendBadID takes an id off the list for which something came. Selections that named an id
+// whose item is in quarantine wait for that from now on. Where the query of the page has left
+// the record out, it is no concern of its own selection, and the id rests on the list as long
+// as others wait for it.
+func (x *tx) mendBadID(job harvest.Job, b harvest.Batch, id string) error {
+	key := []any{job.Provenance, b.RecordType, id}
+	if slices.ContainsFunc(b.Quarantined, func(q harvest.Quarantined) bool { return q.ID == id }) {
+		if err := x.waitForItems(key); err != nil {
+			return err
+		}
+	} else if err := x.waitNoLonger(job.Selection, job.Provenance, b.RecordType, []string{id}); err != nil {
+		return err
+	}
+	const is = ` WHERE provenance_code=? AND record_type=? AND ext_id=?`
+	n, err := x.exec(`DELETE FROM ing_bad_id`+is+` AND NOT EXISTS (SELECT 1 FROM ing_selection_bad_id n WHERE n.bad_id=ing_bad_id.id)`, key...)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = x.exec(`UPDATE ing_bad_id SET check_after=?`+is, append([]any{ts(x.now.Add(badIDRest))}, key...)...)
+	return err
 }
 
 // noteBadIDs notes that a selection has seen the ids of a page that are on the list, also

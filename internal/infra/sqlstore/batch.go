@@ -68,6 +68,9 @@ func (s *Store) CommitBatch(
 		if err != nil {
 			return err
 		}
+		if err := x.joinSelections(job, b); err != nil {
+			return err
+		}
 		c := page.counts
 		c.Filtered = int64(len(b.Filtered))
 		c.Undecided = int64(b.Undecided)
@@ -79,7 +82,7 @@ func (s *Store) CommitBatch(
 		if isKept(job) {
 			err = x.takeOutOfQuarantine(job.Provenance, b)
 		} else {
-			badIDs, err = x.listBadIDs(job.Provenance, b, page.settled)
+			badIDs, err = x.listBadIDs(job, b, page.settled)
 		}
 		if err != nil {
 			return err

@@ -74,7 +74,8 @@ func (s *Store) NameKept(ctx context.Context, ids map[int64]string, a source.Aud
 func isKept(job harvest.Job) bool { return job.BaseURL == source.Kept }
 
 // takeOutOfQuarantine removes the items that a page brought out of quarantine: they are
-// records now, or older than the records that are held.
+// records now, or older than the records that are held. The selections that waited for these
+// records have been joined by them; one that still names an item met it without an id.
 func (x *tx) takeOutOfQuarantine(prov string, b harvest.Batch) error {
 	hashes := make([]any, len(b.Records))
 	for i := range b.Records {
@@ -82,10 +83,11 @@ func (x *tx) takeOutOfQuarantine(prov string, b harvest.Batch) error {
 	}
 	for part := range chunks(hashes, rowsPerInsert) {
 		args := append([]any{prov, b.RecordType}, part...)
-		if err := x.itemsBecomeMembers(b.ID, args, len(part)); err != nil {
-			return err
+		items := ` FROM ing_quarantine WHERE provenance_code=? AND record_type=? AND raw_sha256 IN (` + list(len(part)) + `)`
+		if _, err := x.exec(`DELETE FROM ing_selection_item WHERE item_id IN (SELECT id`+items+`)`, args...); err != nil {
+			return fmt.Errorf("forget items of selections: %w", err)
 		}
-		if _, err := x.exec(`DELETE FROM ing_quarantine WHERE provenance_code=? AND record_type=? AND raw_sha256 IN (`+list(len(part))+`)`, args...); err != nil {
+		if _, err := x.exec(`DELETE`+items, args...); err != nil {
 			return fmt.Errorf("take items out of quarantine: %w", err)
 		}
 	}

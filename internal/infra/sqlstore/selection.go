@@ -57,15 +57,20 @@ func (x *tx) noteMembers(sel harvest.SelectionID, b harvest.Batch, inserted []ch
 			ids = append(ids, old.id)
 		}
 	}
+	return x.addMembers(sel, b.ID, ids)
+}
+
+// addMembers makes stored records members of a selection, by the page that brought them.
+func (x *tx) addMembers(sel harvest.SelectionID, batch harvest.BatchID, ids []int64) error {
 	slices.Sort(ids) // so that all transactions take their locks in one order
 	ids = slices.Compact(ids)
 	for part := range chunks(ids, keysPerRead) {
 		args := make([]any, 0, len(part)+7)
-		args = append(args, sel, b.ID, b.ID, ts(x.now), ts(x.now))
+		args = append(args, sel, batch, batch, ts(x.now), ts(x.now))
 		for _, id := range part {
 			args = append(args, id)
 		}
-		args = append(args, b.ID, ts(x.now))
+		args = append(args, batch, ts(x.now))
 		if _, err := x.exec(`INSERT INTO ing_selection_record (selection_id, record_id, first_batch_id, last_batch_id, first_seen_at, last_seen_at)
 			SELECT ?, r.id, ?, ?, ?, ? FROM ing_record r WHERE r.id IN (`+list(len(part))+`) ORDER BY r.id
 			`+x.s.d.orElse("selection_id, record_id")+` last_batch_id=?, last_seen_at=?`, args...); err != nil {
@@ -91,23 +96,6 @@ func (x *tx) noteItems(job harvest.Job, b harvest.Batch) error {
 			`+x.s.d.orElse("selection_id, item_id")+` selection_id=?`, append(args, job.Selection)...); err != nil {
 			return fmt.Errorf("note items of selection %d: %w", job.Selection, err)
 		}
-	}
-	return nil
-}
-
-// itemsBecomeMembers makes the records that n items in quarantine have become members of
-// the selections that had seen the items. key are source, record type and hashes.
-func (x *tx) itemsBecomeMembers(batch harvest.BatchID, key []any, n int) error {
-	items := `q.provenance_code=? AND q.record_type=? AND q.raw_sha256 IN (` + list(n) + `)`
-	args := append([]any{batch, batch, ts(x.now), ts(x.now)}, key...)
-	if _, err := x.exec(`INSERT INTO ing_selection_record (selection_id, record_id, first_batch_id, last_batch_id, first_seen_at, last_seen_at)
-		SELECT DISTINCT i.selection_id, r.id, ?, ?, ?, ? FROM ing_quarantine q JOIN ing_selection_item i ON i.item_id=q.id
-		JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
-		WHERE `+items+` `+x.s.d.orElse("selection_id, record_id")+` last_batch_id=?, last_seen_at=?`, append(args, batch, ts(x.now))...); err != nil {
-		return fmt.Errorf("make items members of their selections: %w", err)
-	}
-	if _, err := x.exec(`DELETE FROM ing_selection_item WHERE item_id IN (SELECT q.id FROM ing_quarantine q WHERE `+items+`)`, key...); err != nil {
-		return fmt.Errorf("forget items of selections: %w", err)
 	}
 	return nil
 }

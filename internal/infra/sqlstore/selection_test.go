@@ -94,41 +94,26 @@ func membersOfSelections(l *Lab) {
 }
 
 // badIDsOfSelections: an id without details counts for every selection whose search named it,
-// also for those that did not ask for it because it rests, and for none once its details came.
+// also for those that did not ask for it because it rests, and for none once its record came.
 func badIDsOfSelections(l *Lab) {
-	commit := func(query string, missing, unread, mended []string) {
-		l.Helper()
-		l.Save(selected(query, 0, 1))
-		j := l.LeaseOne()
-		b := Page(l.Open(j, l.Start(j)))
-		b.Missing = missing
-		b.Unread = unread
-		b.Mended = mended
-		b.End = harvest.EndEmpty
-		b.Finish = true
-		l.Commit(j, b)
-	}
-	counts := func() (out string) {
-		l.Helper()
-		for _, query := range []string{"ti:a", "ti:b", "ti:c"} {
-			id := l.Int(`SELECT COALESCE(MAX(id), 0) FROM ing_selection WHERE query_text=?`, query)
-			n, err := l.Store.Unread(l.ctx(), harvest.SelectionID(id), 10)
-			if err != nil {
-				l.Fatal(err)
-			}
-			out += fmt.Sprintf("%s %d, ", query, n.BadIDs)
-		}
-		return out
-	}
-	commit("ti:a", []string{"7", "8"}, []string{"7"}, nil) // 8 was due again, and is no concern of this search
-	commit("ti:b", nil, []string{"7"}, nil)
-	if got := counts(); got != "ti:a 1, ti:b 1, ti:c 0, " {
-		l.Errorf("bad ids of selections: %s", got)
+	l.pageOf("ti:a", func(b *harvest.Batch) { // 8 was due again, and is no concern of this search
+		b.Missing = []string{"7", "8"}
+		b.Unread = []string{"7"}
+	})
+	l.pageOf("ti:b", func(b *harvest.Batch) { b.Unread = []string{"7"} })
+	if got := l.unread("ti:a", "ti:b", "ti:c"); got != "ti:a 0+1, ti:b 0+1, ti:c 0+0" {
+		l.Errorf("unread of selections: %s", got)
 	}
 	l.MustVerify()
-	commit("ti:c", nil, nil, []string{"7"})
-	if got := counts(); got != "ti:a 0, ti:b 0, ti:c 0, " {
-		l.Errorf("bad ids of selections after one was mended: %s", got)
+	l.pageOf("ti:c", func(b *harvest.Batch) {
+		b.Records = []harvest.Record{Rec("7", hour(0), hour(9), "x")}
+		b.Mended = []string{"7"}
+	})
+	if got := l.unread("ti:a", "ti:b", "ti:c"); got != "ti:a 0+0, ti:b 0+0, ti:c 0+0" {
+		l.Errorf("unread of selections after an id was mended: %s", got)
+	}
+	if a, b := l.members("ti:a"), l.members("ti:b"); a != "7 2-2" || b != "7 2-2" {
+		l.Errorf("members: %s and %s", a, b)
 	}
 	l.MustVerify()
 }
