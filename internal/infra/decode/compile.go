@@ -120,7 +120,10 @@ func (c *compiler) response(r *source.Response, id source.Identity) {
 	d.token = c.replyPick("response.nextToken", inBody(r.Token))
 	d.url = c.replyPick("response.nextUrl", inBody(r.URL))
 	d.more = c.replyPick("response.hasMore", r.HasMore)
-	d.paths.total, d.paths.more = r.Total, r.HasMore
+	d.paths.total = r.Total
+	d.paths.more = r.HasMore
+	d.paths.token = r.Token
+	d.paths.url = r.URL
 	for _, name := range slices.Sorted(maps.Keys(r.Held)) {
 		if p := c.replyPick("response.held."+name, r.Held[name]); p != nil {
 			d.held = append(d.held, namedPick{name, *p})

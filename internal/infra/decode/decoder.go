@@ -47,7 +47,7 @@ type Decoder struct {
 	more    *pick
 	held    []namedPick
 	signals []namedPick
-	paths   struct{ total, more string }
+	paths   struct{ total, more, token, url string }
 
 	// ahead are the keys that lead to the one list of items; with it a reply
 	// of at least parallelFrom bytes is decoded by several goroutines.
@@ -175,25 +175,9 @@ func (w *walk) finish() (*harvest.Page, error) {
 			return p, err
 		}
 	}
-	if d.total != nil {
-		if v := w.replyText(d.total); v != nil {
-			n, ok := integer(v)
-			if !ok || n < 0 {
-				return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.total, Detail: "total is not a number"}
-			}
-			p.Total = &n
-		}
+	if err := w.around(p); err != nil {
+		return p, err
 	}
-	if d.more != nil {
-		if v := w.replyText(d.more); v != nil {
-			is, known := yesNo(v)
-			if !known {
-				return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.more, Detail: "neither true nor false"}
-			}
-			p.HasMore = &is
-		}
-	}
-	p.Token, p.URL = string(w.replyText(d.token)), string(w.replyText(d.url))
 	if !d.json { // white space around an element's text is layout
 		p.Token, p.URL = strings.TrimSpace(p.Token), strings.TrimSpace(p.URL)
 	}
@@ -229,11 +213,68 @@ func (w *walk) check(m *must) error {
 	return nil
 }
 
-func (w *walk) replyText(p *pick) []byte {
-	if p == nil {
-		return nil
+// around reads what a reply says beside its items: how many there are, and how it goes on.
+func (w *walk) around(p *harvest.Page) error {
+	d := w.d
+	total, err := w.replyText(d.total, d.paths.total, "a number")
+	if err != nil {
+		return err
 	}
-	return w.firstOf(&w.reply, []pick{*p}, -1)
+	if total != nil {
+		n, ok := integer(total)
+		if !ok || n < 0 {
+			return &ShapeError{Kind: ShapeSchema, Path: d.paths.total, Detail: "total is not a number"}
+		}
+		p.Total = &n
+	}
+	more, err := w.replyText(d.more, d.paths.more, "true or false")
+	if err != nil {
+		return err
+	}
+	if more != nil {
+		is, known := yesNo(more)
+		if !known {
+			return &ShapeError{Kind: ShapeSchema, Path: d.paths.more, Detail: "neither true nor false"}
+		}
+		p.HasMore = &is
+	}
+	token, err := w.replyText(d.token, d.paths.token, "a text")
+	if err != nil {
+		return err
+	}
+	p.Token = string(token)
+	next, err := w.replyText(d.url, d.paths.url, "a text")
+	if err != nil {
+		return err
+	}
+	p.URL = string(next)
+	return nil
+}
+
+// replyText is the text at a place around the items, nil if there is none. A list or
+// an object in its stead that is not empty is no absence: the source has something to
+// say there, and what it says is not understood.
+func (w *walk) replyText(p *pick, path, want string) ([]byte, error) {
+	if p == nil {
+		return nil, nil
+	}
+	text := w.firstOf(&w.reply, []pick{*p}, -1)
+	if text != nil || !w.d.json {
+		return text, nil
+	}
+	for k := w.reply.first(p.slot, -1); k >= 0; k = w.reply.after(k) {
+		s := w.reply.list[k].span
+		if void(w.body, s) {
+			continue
+		}
+		switch w.body[s.start] {
+		case '[':
+			return nil, &ShapeError{Kind: ShapeSchema, Path: path, Detail: "is a list, not " + want}
+		case '{':
+			return nil, &ShapeError{Kind: ShapeSchema, Path: path, Detail: "is an object, not " + want}
+		}
+	}
+	return nil, nil
 }
 
 // empty reports whether a place without text is there all the same: as an

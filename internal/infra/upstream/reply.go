@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,10 +33,18 @@ func completePage(p *harvest.Page, r *source.Response, h http.Header) error {
 		}
 	}
 	if name, is := strings.CutPrefix(r.Token, source.HeaderPath); is {
-		p.Token = headerLink(h, name)
+		token, err := headerLink(h, name)
+		if err != nil {
+			return err
+		}
+		p.Token = token
 	}
 	if name, is := strings.CutPrefix(r.URL, source.HeaderPath); is {
-		p.URL = headerLink(h, name)
+		next, err := headerLink(h, name)
+		if err != nil {
+			return err
+		}
+		p.URL = next
 	}
 	if r.TokenParam != "" && p.Token != "" {
 		u, err := parseURL(p.Token)
@@ -53,43 +62,55 @@ func completePage(p *harvest.Page, r *source.Response, h http.Header) error {
 }
 
 // headerLink is the text of a header, or the next link if it is a Link header.
-func headerLink(h http.Header, name string) string {
+func headerLink(h http.Header, name string) (string, error) {
 	if !strings.EqualFold(name, "Link") {
-		return strings.TrimSpace(h.Get(name))
+		return strings.TrimSpace(h.Get(name)), nil
 	}
+	unread := false
 	for _, v := range h.Values(name) {
-		if next := linkNext(v); next != "" {
-			return next
+		next, readable := linkNext(v)
+		if next != "" {
+			return next, nil
 		}
+		unread = unread || !readable
 	}
-	return ""
+	if unread {
+		return "", errHeader{`header Link tells of a next page, but not in the form <URL>; rel="next"`}
+	}
+	return "", nil
 }
 
 // linkNext finds the target of rel=next in the value of a Link header
 // (RFC 8288): <target>; rel="prev next"; ..., <target>; ... What cannot be read
-// is passed over, up to the next comma outside of quotes and brackets.
-func linkNext(s string) string {
+// is passed over, up to the next comma outside of quotes and brackets. Readable is
+// false if no target was found, but something passed over names this relation: that
+// is another way of writing, and not the last page.
+func linkNext(s string) (next string, readable bool) {
+	readable = true
 	for s != "" {
 		s = strings.TrimLeft(s, " \t,")
-		target := ""
-		if strings.HasPrefix(s, "<") {
-			end := strings.IndexByte(s, '>')
-			if end < 0 {
-				return ""
-			}
-			target, s = strings.TrimSpace(s[1:end]), s[end+1:]
+		target, bracketed := "", false
+		if end := strings.IndexByte(s, '>'); strings.HasPrefix(s, "<") && end >= 0 {
+			target = strings.TrimSpace(s[1:end])
+			bracketed = true
+			s = s[end+1:]
 		}
 		var params string
-		params, s = untilComma(s)
-		if target != "" && hasRel(params, "next") {
-			return target
+		params, s = cutOutsideQuotes(s, ',')
+		rel := relOf(params)
+		isNext := namesRelation(rel, "next")
+		if isNext && target != "" {
+			return target, true
+		}
+		if isNext && !bracketed || namesRelation(strings.Trim(rel, "'"), "next") && !isNext {
+			readable = false
 		}
 	}
-	return ""
+	return "", readable
 }
 
-// untilComma cuts s at the first comma that is not within quotes.
-func untilComma(s string) (before, after string) {
+// cutOutsideQuotes cuts s at the first sep that is not within quotes.
+func cutOutsideQuotes(s string, sep byte) (before, after string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -97,30 +118,30 @@ func untilComma(s string) (before, after string) {
 			i++
 		case s[i] == '"':
 			quoted = !quoted
-		case s[i] == ',' && !quoted:
+		case s[i] == sep && !quoted:
 			return s[:i], s[i+1:]
 		}
 	}
 	return s, ""
 }
 
-// hasRel reports whether the parameters of a link name a relation. The first
-// rel counts, as the standard has it.
-func hasRel(params, want string) bool {
-	for p := range strings.SplitSeq(params, ";") {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok || !strings.EqualFold(strings.TrimSpace(name), "rel") {
-			continue
+// relOf is what the parameters of a link say of its relation, empty if nothing. The
+// first rel counts, as the standard has it.
+func relOf(params string) string {
+	for params != "" {
+		var p string
+		p, params = cutOutsideQuotes(params, ';')
+		name, value, _ := strings.Cut(p, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "rel") {
+			return strings.Trim(strings.TrimSpace(value), `"`)
 		}
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		for rel := range strings.FieldsSeq(value) {
-			if strings.EqualFold(rel, want) {
-				return true
-			}
-		}
-		return false
 	}
-	return false
+	return ""
+}
+
+// namesRelation reports whether want is among the relations that stand in rel.
+func namesRelation(rel, want string) bool {
+	return slices.ContainsFunc(strings.Fields(rel), func(one string) bool { return strings.EqualFold(one, want) })
 }
 
 // emptyPage is the page of a reply that says there are no records (R61). At the

@@ -40,6 +40,18 @@ func TestComplete_HeadersAndTokensInLinks(t *testing.T) {
 		},
 		{"link without next", source.Response{URL: "header:Link"}, harvest.Page{}, []string{"Link", `<https://a.org/>; rel=last; rel=next`}, "", "", -1, ""},
 		{
+			"link behind a title with signs of its own",
+			source.Response{URL: "header:Link"},
+			harvest.Page{},
+			[]string{"Link", `</?p=1>; title="a; rel=b, c"; rel="prev", </?p=3>; title="a; rel=\"b\", c"; rel="next"`},
+			"", "/?p=3", -1, "",
+		},
+		{"link in quotes that are none", source.Response{URL: "header:Link"}, harvest.Page{}, []string{"Link", `</?p=3>; rel='next'`}, "", "", -1, "header Link"},
+		{"link without brackets", source.Response{URL: "header:Link"}, harvest.Page{}, []string{"Link", `https://a.org/?p=3,4; rel="next"`}, "", "", -1, "header Link"},
+		{"link with half of its brackets", source.Response{Token: "header:Link"}, harvest.Page{}, []string{"Link", `<https://a.org/?p=3; rel=next`}, "", "", -1, "header Link"},
+		{"another link that cannot be read", source.Response{URL: "header:Link"}, harvest.Page{}, []string{"Link", `/?p=1; rel=prev, </?p=3>; rel=next`}, "", "/?p=3", -1, ""},
+		{"links to elsewhere that cannot be read", source.Response{URL: "header:Link"}, harvest.Page{}, []string{"Link", `/?rel=next; rel=prev, nonsense`}, "", "", -1, ""},
+		{
 			"token in a link",
 			source.Response{Token: "links.next", TokenParam: "page[cursor]"},
 			harvest.Page{Token: "https://a.org/dois?page%5Bcursor%5D=MTY%3D&page%5Bsize%5D=2"},
@@ -211,7 +223,10 @@ func FuzzLinkNext(f *testing.F) {
 	f.Add(`<a>;rel="next`)
 	f.Add(`<,>;,;"\`)
 	f.Fuzz(func(t *testing.T, s string) {
-		next := linkNext(s)
+		next, readable := linkNext(s)
+		if next != "" && !readable {
+			t.Errorf("%q has %q, and cannot be read", s, next)
+		}
 		if next != "" && !strings.Contains(s, next) {
 			t.Errorf("%q is not in %q", next, s)
 		}
