@@ -54,8 +54,10 @@ func makeFunctions() map[string]function {
 			func(a ...any) (any, error) { return writeInstant(a[0], a[1]) },
 			[]any{new(func(Instant, string) string)},
 		},
+		// iso(t) writes an instant as RFC 3339 does, with as many digits of a fraction as
+		// it has: the end of a window that includes itself has one in milliseconds.
 		"iso": {
-			func(a ...any) (any, error) { return writeInstant(a[0], time.RFC3339) },
+			func(a ...any) (any, error) { return writeInstant(a[0], time.RFC3339Nano) },
 			[]any{new(func(Instant) string)},
 		},
 		// epoch and epochms are seconds and milliseconds since 1970.

@@ -126,7 +126,7 @@ func textOf(v any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	case Instant:
-		return v.at.Format(time.RFC3339), nil
+		return v.at.Format(time.RFC3339Nano), nil
 	case Raw:
 		return "", errRaw
 	}
