@@ -161,6 +161,8 @@ type timeForm struct {
 	kind       timeKind
 	layout     string
 	month, day bool // what the layout tells
+	// abbreviated: the layout names a zone by its abbreviation alone.
+	abbreviated bool
 }
 
 type timeKind uint8
@@ -201,7 +203,19 @@ func newTimeForm(s string) (timeForm, error) {
 	if _, err := time.Parse(s, a.Format(s)); err != nil {
 		return f, fmt.Errorf("format %q cannot be read back: %w", s, err)
 	}
+	f.abbreviated = namesZoneOnly(s)
 	return f, nil
+}
+
+// namesZoneOnly reports whether a layout tells the abbreviation of a zone, and not its
+// distance to UTC.
+func namesZoneOnly(layout string) bool {
+	in := func(zone string, offset int) string {
+		return time.Date(2001, 1, 1, 0, 0, 0, 0, time.FixedZone(zone, offset)).Format(layout)
+	}
+	named := in("AAA", 0) != in("BBB", 0)
+	measured := in("AAA", 0) != in("AAA", 3600)
+	return named && !measured
 }
 
 var errNoTime = errors.New("not a time")
@@ -213,8 +227,30 @@ var usual = []string{
 	"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00",
 }
 
-// instant reads v; days and clocks without an offset are of zone z.
+// instant reads v; days and clocks without an offset are of zone z. An abbreviation that
+// zone z does not have at that time is refused: which of the zones of this name is meant
+// cannot be known, and the library takes it for UTC.
 func (f timeForm) instant(v []byte, z *time.Location) (time.Time, error) {
+	t, err := f.read(v, z)
+	if err == nil && f.abbreviated && !f.knowsZone(v, t, z) {
+		return time.Time{}, errNoTime
+	}
+	return t, err
+}
+
+// knowsZone reports whether the abbreviation in v is UTC, or what zone z is called at t.
+func (f timeForm) knowsZone(v []byte, t time.Time, z *time.Location) bool {
+	plain, err := time.ParseInLocation(f.layout, string(bytes.TrimSpace(v)), time.UTC)
+	if err != nil {
+		return false
+	}
+	written, _ := plain.Zone()
+	name, _ := t.In(z).Zone()
+	return written == "UTC" || written == "GMT" || written == name
+}
+
+// read is the instant that v is, if its abbreviation of a zone is one that z knows.
+func (f timeForm) read(v []byte, z *time.Location) (time.Time, error) {
 	v = bytes.TrimSpace(v)
 	if len(v) > 64 && f.kind != timeYear {
 		return time.Time{}, errNoTime
@@ -246,9 +282,10 @@ func (f timeForm) instant(v []byte, z *time.Location) (time.Time, error) {
 	return harvest.Instant(t), nil
 }
 
-// date reads v for a field that holds a date: as much of it as is told.
+// date reads v for a field that holds a date: as much of it as is told. Its day is
+// told whatever zone is named.
 func (f timeForm) date(v []byte, z *time.Location) (date, bool) {
-	t, err := f.instant(v, z)
+	t, err := f.read(v, z)
 	if err != nil {
 		return date{}, false
 	}

@@ -85,6 +85,45 @@ func TestInstant(t *testing.T) {
 	}
 }
 
+// What an abbreviation of a zone means only the zone itself can say: PST is not UTC, and CST is
+// one thing in Chicago and another in Shanghai.
+func TestTimeForm_AbbreviationsOfZones(t *testing.T) {
+	const named = "Mon, 02 Jan 2006 15:04:05 MST"
+	for _, c := range []struct{ layout, in, want string }{
+		{named, "Mon, 02 Jan 2006 15:04:05 UTC", "2006-01-02T15:04:05Z"},
+		{named, "Mon, 02 Jan 2006 15:04:05 GMT", "2006-01-02T15:04:05Z"},
+		{named, "Tue, 04 Jul 2006 15:04:05 GMT", "2006-07-04T15:04:05Z"},
+		{named, "Mon, 02 Jan 2006 15:04:05 GMT+3", ""},
+		{named, "Mon, 02 Jan 2006 15:04:05 EST", "2006-01-02T20:04:05Z"},
+		{named, "Tue, 04 Jul 2006 15:04:05 EDT", "2006-07-04T19:04:05Z"},
+		{named, "Tue, 04 Jul 2006 15:04:05 EST", ""},
+		{named, "Mon, 02 Jan 2006 15:04:05 PST", ""},
+		{named, "Mon, 02 Jan 2006 15:04:05 +03", ""},
+		{named + " -0700", "Mon, 02 Jan 2006 15:04:05 WET +0000", "2006-01-02T15:04:05Z"},
+		{"2006-01-02T15:04:05-07:00", "2006-01-02T15:04:05+00:00", "2006-01-02T15:04:05Z"},
+	} {
+		form, err := newTimeForm(c.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		at, err := form.instant([]byte(c.in), eastern.Zone)
+		if err == nil {
+			got = at.Format(time.RFC3339Nano)
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.in, got, c.want)
+		}
+	}
+	form, err := newTimeForm(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := form.date([]byte("Mon, 02 Jan 2006 15:04:05 PST"), time.UTC); !ok || string(d.append(nil)) != "2006-01-02" {
+		t.Errorf("the day of a field is %v, %v: it is told, whatever the zone", d, ok)
+	}
+}
+
 func TestTimeForm_Refused(t *testing.T) {
 	for _, s := range []string{"15:04", "RFC822", "02 2006", "Jan"} {
 		if _, err := newTimeForm(s); err == nil {
