@@ -40,11 +40,11 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	var stand standIn
 	var manner mannerFlags
 	var workers int
-	var yes, dryRun bool
+	var yes, dryRun, detach bool
 	var reason string
 	cmd.Args = oneSource
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
+		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query, Detach: detach}
 		var err error
 		req.Spoken, err = parseSpoken(from, to)
 		if err != nil {
@@ -91,10 +91,16 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	manner.add(cmd)
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before much is read")
+	detachFlag(f, &detach)
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for patra plan create --apply; nothing is saved")
 	f.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
+}
+
+// detachFlag adds --detach.
+func detachFlag(f *pflag.FlagSet, detach *bool) {
+	f.BoolVar(detach, "detach", false, "plan, and leave the work to patra serve")
 }
 
 // addWorkers is --workers of a process that stays: as many as its processors can serve.
@@ -173,7 +179,7 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 			return err
 		}
 		rep, err = do(n.Control, watch)
-		if err != nil || ctx.Err() != nil {
+		if err != nil || ctx.Err() != nil || rep.Detached {
 			return err
 		}
 		if err := n.Control.SendEvents(ctx); err != nil {
@@ -192,6 +198,9 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 		return err
 	}
 	switch {
+	case rep.Detached && ctx.Err() == nil:
+		c.notef("%s left to patra serve; next: patra status %s\n", control.Count(int(rep.Slices.Open), "slice"), rep.Source)
+		return nil
 	case ctx.Err() != nil:
 		c.notef("patra: interrupted; every page that was read is kept, %d slices are left [interrupted]\n"+
 			"next: run the same command again: it goes on where it stopped\n", rep.Slices.Open)

@@ -24,6 +24,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	var stand standIn
 	var manner mannerFlags
 	var workers int
+	var detach bool
 	var change changeFlags
 	cmd := &cobra.Command{
 		Use:   "refresh SOURCE (--ids FILE|- | --older-than DURATION | --mapping-changed | --signals)",
@@ -60,6 +61,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			req.Detach = detach
 			err = c.refresh(cmd.Context(), req, workers, change.dryRun)
 			if errors.Is(err, control.ErrNoIDs) {
 				return &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids %s holds no id", f.ids)}
@@ -77,6 +79,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	stand.add(fs, "send this plan's requests to another host: a simulator or mirror")
 	manner.add(cmd)
 	fs.IntVar(&workers, "workers", 4, "slices worked on at once")
+	detachFlag(fs, &detach)
 	fs.BoolVar(&change.dryRun, "dry-run", false, "show how many records would be read, with how many requests, and a token for --apply; nothing is asked or saved")
 	change.addRest(c, cmd)
 	return cmd

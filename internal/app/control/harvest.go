@@ -29,7 +29,9 @@ type HarvestRequest struct {
 	// Approve, if set, is asked before the first plan of a selection is saved.
 	Approve func(harvest.Forecast) error
 	// Watch, if set, is shown how the work goes.
-	Watch *Watch
+	// Detach leaves the work to the executors of patra serve.
+	Detach bool
+	Watch  *Watch
 	// By is who asked for it and why; nobody is named where a program does.
 	By By
 	// notes are what there is to say of how it was understood.
@@ -127,7 +129,12 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	if err := r.takeUp(ctx); err != nil {
 		return rep, err
 	}
-	runErr := r.toTheEnd(ctx)
+	var runErr error
+	if req.Detach {
+		rep.Detached = true
+	} else {
+		runErr = r.toTheEnd(ctx)
+	}
 	rep.Waits = r.planned.Waits
 	rep.Reason = r.planned.Reason
 	// Where the file is gone, what is still read from it says nothing of what is kept.

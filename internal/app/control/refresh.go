@@ -64,8 +64,10 @@ type RefreshRequest struct {
 	Activity string
 	BaseURL  string
 	Manner
-	Watch *Watch
-	By    By
+	// Detach leaves the work to the executors of patra serve.
+	Detach bool
+	Watch  *Watch
+	By     By
 }
 
 // ErrNoIDs says that a list of ids is empty.
@@ -86,7 +88,7 @@ func (c *Control) Refresh(ctx context.Context, req RefreshRequest) (*Report, err
 	}
 	return c.Harvest(ctx, HarvestRequest{
 		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Manner: req.Manner,
-		Watch: req.Watch, By: req.By,
+		Watch: req.Watch, Detach: req.Detach, By: req.By,
 	})
 }
 

@@ -29,6 +29,8 @@ type Report struct {
 	Unproven bool     `json:"-"` // the watermark stands where it began
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`
+	// Detached: it was planned, and others work on it.
+	Detached bool `json:"detached,omitempty"`
 	// Waits: there is something to plan, and no room for it now.
 	Waits bool `json:"-"`
 	// State is that of the source, or of the endpoint that all of it goes through if only that
