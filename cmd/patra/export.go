@@ -48,6 +48,9 @@ func (c *cli) exportCmd() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("after") && !follow {
+				return misuse(cmd, "--after is a place of the feed, which only --follow reads: add --follow, or leave --after out")
+			}
 			if follow {
 				return c.follow(cmd, o, after, out)
 			}

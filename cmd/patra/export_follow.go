@@ -26,6 +26,9 @@ func (c *cli) follow(cmd *cobra.Command, o control.ExportOrder, after int64, out
 	if o.Raw || o.SinceRevision != 0 || !o.Since.IsZero() {
 		return misuse(cmd, "--follow begins at a place of the feed; use --after in place of --since and --since-revision, and leave --raw out")
 	}
+	if o.Dedupe != "" && o.Dedupe != control.DedupeNone {
+		return misuse(cmd, "--follow writes each revision of each record by itself; leave --dedupe out")
+	}
 	var w io.Writer = c.out
 	flush := func() error { return nil }
 	if out != "-" {

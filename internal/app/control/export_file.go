@@ -92,6 +92,9 @@ func (o ExportOrder) Check() error {
 // choose is the format, empty for JSONL, and what the program takes.
 func (o ExportOrder) choose() (citefile.Format, citefile.Profile, error) {
 	var none citefile.Profile
+	if o.NewOnly && o.Search == "" {
+		return "", none, orderProblem(errors.New("--new takes what the last run of a saved search was the first to find: add --search NAME, or leave --new out"))
+	}
 	if o.Format == JSONL || o.Format == "" && o.For == "" {
 		if o.For != "" {
 			return "", none, orderProblem(fmt.Errorf("%s does not read jsonl; leave --format out", o.For))
