@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -165,6 +167,20 @@ func fromFolder(folder, key, value string) string {
 		}
 	case "PATRA_SOURCES", "PATRA_ARCHIVE":
 		return begin(value)
+	case "PATRA_EVENTS":
+		// A target is an address, in which a folder is written as addresses are.
+		at := (&url.URL{Path: folder}).EscapedPath()
+		return relativeTarget.ReplaceAllStringFunc(value, func(target string) string {
+			before, path, _ := strings.Cut(target, fileTarget)
+			return before + fileTarget + filepath.Join(at, path)
+		})
 	}
 	return value
 }
+
+// fileTarget is how a target of events begins that is a file.
+const fileTarget = "file:"
+
+// relativeTarget is a target of events that is a file whose path has no root, as far as its
+// path goes.
+var relativeTarget = regexp.MustCompile(`(^|\s)` + fileTarget + `[^/\s?#][^\s?#]*`)

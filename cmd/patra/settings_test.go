@@ -87,3 +87,23 @@ func TestSettings_TheDatabaseOfAFile(t *testing.T) {
 		t.Errorf("both given: exit %d: %s", code, said)
 	}
 }
+
+// TestSettings_PathsBeginAtTheFolderOfTheFile: a path in a file of settings is the same file
+// wherever one stands, also of targets of events, of which one value may name several.
+func TestSettings_PathsBeginAtTheFolderOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ key, value, want string }{
+		{"PATRA_DB", "sqlite:a.db", "sqlite:/etc/p q/a.db"},
+		{"PATRA_DB", "mysql://u:p@h/patra", "mysql://u:p@h/patra"},
+		{"PATRA_SOURCES", "packs", "/etc/p q/packs"},
+		{"PATRA_ARCHIVE", "/old", "/old"},
+		{"PATRA_EVENTS", "file:ev.jsonl", "file:/etc/p%20q/ev.jsonl"},
+		{"PATRA_EVENTS", "file:sub/ev.jsonl?rotate=1G#lake", "file:/etc/p%20q/sub/ev.jsonl?rotate=1G#lake"},
+		{"PATRA_EVENTS", "file:/var/ev.jsonl", "file:/var/ev.jsonl"},
+		{"PATRA_EVENTS", "stdout: file:a.jsonl#a  nats://h:4222?subject=s", "stdout: file:/etc/p%20q/a.jsonl#a  nats://h:4222?subject=s"},
+	} {
+		if got := fromFolder("/etc/p q", c.key, c.value); got != c.want {
+			t.Errorf("%s=%s: got %s, want %s", c.key, c.value, got, c.want)
+		}
+	}
+}
