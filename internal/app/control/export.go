@@ -25,10 +25,13 @@ type ExportQuery struct {
 	Selections []SelectionPart
 }
 
-// SelectionPart are the records of a selection that were first seen in (After, Until];
-// zero times are no bounds.
+// SelectionPart are the records of a selection that were first seen in (After, Until], and of
+// these, where Since is set, the ones that were changed at their source since then. One that
+// was seen before and was changed into that time only after After counts as first seen then.
+// A record that does not tell when it was changed is among them. Zero times are no bounds.
 type SelectionPart struct {
 	Selection    harvest.SelectionID
+	Since        time.Time
 	After, Until time.Time
 }
 

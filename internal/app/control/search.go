@@ -37,9 +37,8 @@ type SearchStore interface {
 
 // SelectionStore reads what selections have seen.
 type SelectionStore interface {
-	// CountMembers counts the records of a selection that were first seen in (after,
-	// until], up to so many; zero times are no bounds.
-	CountMembers(ctx context.Context, id harvest.SelectionID, after, until time.Time, most int64) (int64, error)
+	// CountMembers counts the records of a part of a selection, up to so many.
+	CountMembers(ctx context.Context, p SelectionPart, most int64) (int64, error)
 	// MembersByStatus counts members of selections by what became of the records.
 	MembersByStatus(ctx context.Context, parts []SelectionPart) (map[harvest.RecordStatus]int64, error)
 	// SelectionPlans lists the plans of a selection with a greater number, in order.
@@ -79,6 +78,9 @@ func (s SavedSearch) codes() []string {
 type SearchedSource struct {
 	Source    string
 	Selection harvest.SelectionID
+	// Since is where the search begins by the calendar of the source, zero for its
+	// beginning. What was changed before is none of the search's, whoever has read it.
+	Since time.Time
 	// Hash and Text are the selection as the source's contract has it. They are given
 	// when a search is saved, and not read again.
 	Hash, Text string
@@ -121,6 +123,7 @@ func (r SearchRun) outcome(code string) (SearchOutcome, bool) {
 type SearchOutcome struct {
 	Source    string
 	Selection harvest.SelectionID
+	Since     time.Time // as of [SearchedSource]
 	Status    SearchStatus
 	Reason    string
 	// Members is how many records the selection has seen by the end of the run, New how

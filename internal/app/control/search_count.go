@@ -83,7 +83,7 @@ func (c *Control) countSource(ctx context.Context, s SavedSearch, src SearchedSo
 	}
 	spec := con.Spec
 	r := sourceRun{Control: c, search: s, src: src}
-	from, err := r.begins(spec)
+	from, err := r.search.beginsAt(spec)
 	if err != nil {
 		return nil, "", err
 	}

@@ -45,7 +45,7 @@ func (c *Control) endedRuns(ctx context.Context, name string) (SavedSearch, []Se
 func (s SavedSearch) found(runs []SearchRun, newOnly bool) []SelectionPart {
 	parts := make([]SelectionPart, len(s.Sources))
 	for i, src := range s.Sources {
-		parts[i] = SelectionPart{Selection: src.Selection, Until: runs[0].EndedAt}
+		parts[i] = SelectionPart{Selection: src.Selection, Since: src.Since, Until: runs[0].EndedAt}
 		if newOnly && len(runs) > 1 {
 			parts[i].After = runs[1].EndedAt
 		}

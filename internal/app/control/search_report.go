@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -47,7 +48,13 @@ func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Documen
 	if err != nil {
 		return out, err
 	}
-	out.Flow, err = c.searchFlow(ctx, out.Sources, s.found(runs, false))
+	found := s.found(runs, false)
+	if !s.Begins.IsZero() {
+		if err := c.countAnew(ctx, out.Sources, found); err != nil {
+			return out, err
+		}
+	}
+	out.Flow, err = c.searchFlow(ctx, out.Sources, found)
 	out.Identified = map[string]int64{}
 	for _, src := range out.Sources {
 		out.Identified[src.Source] = src.Identified()
@@ -59,6 +66,19 @@ func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Documen
 	out.Duplicates.ReadAgain = out.Flow.ReadAgain
 	out.Works = out.Flow.Screened
 	return out, err
+}
+
+// countAnew counts again what sources have of a search that is bounded by time. A record that
+// another search has seen changed since the run has moved into that time, and what is told of
+// the records themselves has it.
+func (c *Control) countAnew(ctx context.Context, sources []prisma.Searched, found []SelectionPart) (err error) {
+	for i := range sources {
+		sources[i].Kept, err = c.store.CountMembers(ctx, found[i], math.MaxInt64)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Control) earlierVersions(ctx context.Context, s SavedSearch) (out []prisma.EarlierVersion, err error) {

@@ -149,7 +149,7 @@ func (c *Control) runSource(ctx context.Context, s SavedSearch, src SearchedSour
 	if req.Watch != nil {
 		r.watch = req.Watch(src.Source)
 	}
-	out := SearchOutcome{Source: src.Source, Selection: src.Selection, Status: SearchCompleted}
+	out := SearchOutcome{Source: src.Source, Selection: src.Selection, Since: src.Since, Status: SearchCompleted}
 	why, err := r.read(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -197,7 +197,7 @@ func (r *sourceRun) read(ctx context.Context) (unproven string, err error) {
 func (r *sourceRun) harvestFrom(ctx context.Context, spec *source.Spec, began harvest.Frontier) (_ string, err error) {
 	req := HarvestRequest{Source: r.src.Source, Query: r.search.Query, BaseURL: r.base, Watch: r.watch}
 	if !began.Known && !spec.ByID() {
-		req.From, err = r.begins(spec)
+		req.From, err = r.search.beginsAt(spec)
 		if err != nil {
 			return "", err
 		}
@@ -208,7 +208,7 @@ func (r *sourceRun) harvestFrom(ctx context.Context, spec *source.Spec, began ha
 // readEarlier reads what lies before the cursor's beginning, or before membership was
 // recorded, where somebody else had harvested the same selection before.
 func (r *sourceRun) readEarlier(ctx context.Context, spec *source.Spec, began harvest.Frontier) (string, error) {
-	from, err := r.begins(spec)
+	from, err := r.search.beginsAt(spec)
 	if err != nil {
 		return "", err
 	}
@@ -236,7 +236,7 @@ func (r *sourceRun) readEarlier(ctx context.Context, spec *source.Spec, began ha
 // readWhole reads all of a source that has no cursor to go on from. A run that was not
 // completed is gone on with, else everything is read again.
 func (r *sourceRun) readWhole(ctx context.Context, spec *source.Spec) (string, error) {
-	from, err := r.begins(spec)
+	from, err := r.search.beginsAt(spec)
 	if err != nil {
 		return "", err
 	}
@@ -262,14 +262,14 @@ func (r *sourceRun) readWhole(ctx context.Context, spec *source.Spec) (string, e
 	})
 }
 
-// begins is where the search begins at a source.
-func (r *sourceRun) begins(spec *source.Spec) (time.Time, error) {
+// beginsAt is where a search begins at a source.
+func (s SavedSearch) beginsAt(spec *source.Spec) (time.Time, error) {
 	cal, err := spec.Window.Calendar()
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !r.search.Begins.IsZero() {
-		return cal.Floor(r.search.Begins), nil
+	if !s.Begins.IsZero() {
+		return cal.Floor(s.Begins), nil
 	}
 	return spec.Window.Begins(cal), nil
 }

@@ -161,7 +161,7 @@ func (c *Control) Search(ctx context.Context, name string) (SearchView, error) {
 // asked is shown with the reason.
 func (c *Control) selectionView(ctx context.Context, s SavedSearch, src SearchedSource) (SearchSelection, error) {
 	out := SearchSelection{Source: src.Source}
-	n, err := c.store.CountMembers(ctx, src.Selection, time.Time{}, time.Time{}, CountCap+1)
+	n, err := c.store.CountMembers(ctx, SelectionPart{Selection: src.Selection, Since: src.Since}, CountCap+1)
 	if err != nil {
 		return out, err
 	}
@@ -199,9 +199,31 @@ func (c *Control) searchVersions(ctx context.Context, name string) ([]SearchVers
 	return out, err
 }
 
+// searchedSince is where a search begins at a source, by the calendar of that if it can
+// still be asked; zero for its beginning.
+func (c *Control) searchedSince(ctx context.Context, s SavedSearch, code string) time.Time {
+	if s.Begins.IsZero() {
+		return time.Time{}
+	}
+	con, _, err := c.searchContract(c.leaveNoTrace(ctx), code, s.Query)
+	if err != nil {
+		return s.Begins
+	}
+	since, err := s.beginsAt(con.Spec)
+	if err != nil {
+		return s.Begins
+	}
+	return since
+}
+
 // searchNamed finds a search that is in force.
 func (c *Control) searchNamed(ctx context.Context, name string) (SavedSearch, error) {
 	s, err := c.store.Search(ctx, name)
+	if err == nil {
+		for i := range s.Sources {
+			s.Sources[i].Since = c.searchedSince(ctx, s, s.Sources[i].Source)
+		}
+	}
 	if !errors.Is(err, harvest.ErrNotFound) {
 		return s, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -202,14 +201,13 @@ func (x *tx) endOutcome(run control.SearchRun, o control.SearchOutcome) (control
 	if err != nil {
 		return o, err
 	}
-	if err := x.row(countMembersSQL(time.Time{}), o.Selection, ts(x.now)).Scan(&o.Members); err != nil {
+	o.Members, err = x.countMembers(control.SelectionPart{Selection: o.Selection, Since: o.Since, Until: x.now})
+	if err != nil {
 		return o, err
 	}
-	o.New = o.Members
-	if at := before.time(); !at.IsZero() {
-		if err := x.row(countMembersSQL(at), o.Selection, ts(x.now), before).Scan(&o.New); err != nil {
-			return o, err
-		}
+	o.New, err = x.countMembers(control.SelectionPart{Selection: o.Selection, Since: o.Since, After: before.time(), Until: x.now})
+	if err != nil {
+		return o, err
 	}
 	facts, err := jsonText(o.Facts)
 	if err != nil {
@@ -227,14 +225,11 @@ func (x *tx) endOutcome(run control.SearchRun, o control.SearchOutcome) (control
 	return o, err
 }
 
-// countMembersSQL counts the members of a selection that were first seen by an instant, and
-// if one is given, after another.
-func countMembersSQL(after time.Time) string {
-	q := `SELECT COUNT(*) FROM ing_selection_record WHERE selection_id=? AND first_seen_at<=?`
-	if !after.IsZero() {
-		q += ` AND first_seen_at>?`
-	}
-	return q
+// countMembers counts the records of a part of a selection.
+func (x *tx) countMembers(p control.SelectionPart) (n int64, err error) {
+	where, args := seenWithin(p)
+	err = x.row(`SELECT COUNT(*) FROM ing_selection_record m WHERE `+where, args...).Scan(&n)
+	return n, err
 }
 
 // SearchRuns lists the runs of a version of a search, the newest first.

@@ -12,40 +12,54 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// CountMembers counts the records of a selection that were first seen in (after, until],
-// up to so many.
-func (s *Store) CountMembers(ctx context.Context, id harvest.SelectionID, after, until time.Time, most int64) (n int64, err error) {
-	where, args := seenWithin(id, after, until)
+// CountMembers counts the records of a part of a selection, up to so many.
+func (s *Store) CountMembers(ctx context.Context, p control.SelectionPart, most int64) (n int64, err error) {
+	where, args := seenWithin(p)
 	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_selection_record m WHERE `+where+` LIMIT ?) q`,
 		append(args, most)...).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("count members of selection %d: %w", id, err)
+		return 0, fmt.Errorf("count members of selection %d: %w", p.Selection, err)
 	}
 	return n, nil
 }
 
-// seenWithin is the condition that a row m is a member of a selection that was first seen in
-// (after, until]; zero times are no bounds.
-func seenWithin(id harvest.SelectionID, after, until time.Time) (string, []any) {
+// seenWithin is the condition that a row m is a member of a part of a selection.
+func seenWithin(p control.SelectionPart) (string, []any) {
 	where := `m.selection_id=?`
-	args := []any{id}
-	if !after.IsZero() {
-		where += ` AND m.first_seen_at>?`
-		args = append(args, ts(after))
-	}
-	if !until.IsZero() {
+	args := []any{p.Selection}
+	if !p.Until.IsZero() {
 		where += ` AND m.first_seen_at<=?`
-		args = append(args, ts(until))
+		args = append(args, ts(p.Until))
+	}
+	if !p.Since.IsZero() {
+		where += ` AND EXISTS (SELECT 1 FROM ing_record c WHERE c.id=m.record_id AND (c.updated_at IS NULL OR c.updated_at>=?))`
+		args = append(args, ts(p.Since))
+	}
+	switch {
+	case p.After.IsZero():
+	case p.Since.IsZero():
+		where += ` AND m.first_seen_at>?`
+		args = append(args, ts(p.After))
+	default:
+		where += ` AND (m.first_seen_at>? OR NOT EXISTS (` + changedBefore + `))`
+		args = append(args, ts(p.After), ts(p.After), ts(p.Since), ts(p.After), ts(p.Since))
 	}
 	return where, args
 }
+
+// changedBefore finds a version of a member m that had come by an instant and was changed
+// since another. Of one that was replaced in place later it is not known any more when it was
+// changed before: where the selection was read from before the other instant too, it may have
+// lain there, so that it is told as new once too often rather than never.
+const changedBefore = `SELECT 1 FROM ing_record_version v WHERE v.record_id=m.record_id AND v.created_at<=? AND (v.updated_at IS NULL OR v.updated_at>=?)
+	AND (v.observed_at<=? OR NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.selection_id=m.selection_id AND p.window_from<?))`
 
 // membersOf is the condition that a record r is a member of any of the selections.
 func membersOf(parts []control.SelectionPart) (string, []any) {
 	var parted []string
 	var args []any
 	for _, p := range parts {
-		where, values := seenWithin(p.Selection, p.After, p.Until)
+		where, values := seenWithin(p)
 		parted = append(parted, `SELECT m.record_id FROM ing_selection_record m WHERE `+where)
 		args = append(args, values...)
 	}
