@@ -21,9 +21,10 @@ type SearchStore interface {
 	Search(ctx context.Context, name string) (SavedSearch, error)
 	SearchVersions(ctx context.Context, name string) ([]SavedSearch, error)
 	// SaveSearch writes a version behind those there are, RemoveSearch ends a search;
-	// both with a line of the audit.
-	SaveSearch(ctx context.Context, s SavedSearch, a source.Audit) (SavedSearch, error)
-	RemoveSearch(ctx context.Context, name string, a source.Audit) error
+	// both with a line of the audit. Both remove the schedules of these names with it,
+	// each with a line of its own.
+	SaveSearch(ctx context.Context, s SavedSearch, schedules []string, a source.Audit) (SavedSearch, error)
+	RemoveSearch(ctx context.Context, name string, schedules []string, a source.Audit) error
 	// BeginSearchRun notes that a version is run. A run of it that was not ended is
 	// given up by that.
 	BeginSearchRun(ctx context.Context, s SavedSearch, program string, a source.Audit) (SearchRun, error)

@@ -76,12 +76,31 @@ func (c *Control) SaveSearch(ctx context.Context, o SearchOrder) (SearchChange, 
 		out.Notes = nil
 		return out, nil
 	}
+	var ended []string
+	if out.Before != nil {
+		ended, err = c.schedulesEnded(ctx, before, &wanted)
+		if err != nil {
+			return SearchChange{}, err
+		}
+		out.Notes = append(out.Notes, endedNote(ended)...)
+		if len(ended) > 0 && before.Query != wanted.Query {
+			out.Notes = append(out.Notes, fmt.Sprintf("to have the new query asked by itself: patra search run %s, then patra search schedule %s", o.Name, o.Name))
+		}
+	}
 	wide, err := c.askedForMore(ctx, wanted)
 	if err != nil {
 		return SearchChange{}, err
 	}
 	out.Notes = append(out.Notes, wide...)
-	return c.saveSearch(ctx, out, wanted, o)
+	return c.saveSearch(ctx, out, wanted, ended, o)
+}
+
+// endedNote tells which schedules end with a search.
+func endedNote(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of what the search no longer asks for is removed with this: %s", Count(len(names), "schedule"), strings.Join(names, ", "))}
 }
 
 // askedForMore names the sources that cannot be asked for a condition of a query: more of
@@ -102,11 +121,11 @@ func (c *Control) askedForMore(ctx context.Context, s SavedSearch) ([]string, er
 }
 
 // saveSearch writes a version of a search, unless it is only to be looked at.
-func (c *Control) saveSearch(ctx context.Context, out SearchChange, wanted SavedSearch, o SearchOrder) (SearchChange, error) {
+func (c *Control) saveSearch(ctx context.Context, out SearchChange, wanted SavedSearch, ended []string, o SearchOrder) (SearchChange, error) {
 	const action = "SEARCH_SAVE"
 	after := searchOf(wanted)
 	after.CreatedAt = Time{}
-	shown := []any{out.Before, after}
+	shown := []any{out.Before, after, ended}
 	var err error
 	if o.DryRun {
 		out.After = &after
@@ -116,7 +135,7 @@ func (c *Control) saveSearch(ctx context.Context, out SearchChange, wanted Saved
 	if err := c.checkSeen(ctx, o.Token, action, o.Name, shown); err != nil {
 		return out, err
 	}
-	saved, err := c.store.SaveSearch(ctx, wanted, o.line(action, "search/"+o.Name))
+	saved, err := c.store.SaveSearch(ctx, wanted, ended, o.line(action, "search/"+o.Name))
 	if err != nil {
 		return out, err
 	}
@@ -192,15 +211,20 @@ func (c *Control) RemoveSearch(ctx context.Context, o SearchHold) (SearchChange,
 		return SearchChange{}, err
 	}
 	out := SearchChange{Changes: true, Before: new(searchOf(s))}
-	out.Notes = []string{"its records, its runs and the cursors of its selections stay"}
+	ended, err := c.schedulesEnded(ctx, s, nil)
+	if err != nil {
+		return SearchChange{}, err
+	}
+	out.Notes = append([]string{"its records, its runs and the cursors of its selections stay"}, endedNote(ended)...)
+	shown := []any{out.Before, ended}
 	if o.DryRun {
-		out.Token, err = c.seenToken(ctx, action, o.Name, out.Before)
+		out.Token, err = c.seenToken(ctx, action, o.Name, shown)
 		return out, err
 	}
-	if err := c.checkSeen(ctx, o.Token, action, o.Name, out.Before); err != nil {
+	if err := c.checkSeen(ctx, o.Token, action, o.Name, shown); err != nil {
 		return out, err
 	}
-	if err := c.store.RemoveSearch(ctx, o.Name, o.line(action, "search/"+o.Name)); err != nil {
+	if err := c.store.RemoveSearch(ctx, o.Name, ended, o.line(action, "search/"+o.Name)); err != nil {
 		return out, err
 	}
 	out.Applied = true

@@ -3,9 +3,11 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 )
 
 // SearchScheduleOrder has the sources of a search asked by themselves.
@@ -39,7 +41,7 @@ func (c *Control) ScheduleSearch(ctx context.Context, o SearchScheduleOrder) (Se
 			return SearchSchedules{}, err
 		}
 		orders[i] = ScheduleOrder{
-			By: By{Actor: o.Actor, Reason: o.Reason}, Name: s.Name + "." + src.Source, Source: src.Source, Query: s.Query, Cron: o.Cron, Zone: o.Zone, DryRun: true,
+			By: By{Actor: o.Actor, Reason: o.Reason}, Name: s.scheduleOf(src.Source), Source: src.Source, Query: s.Query, Cron: o.Cron, Zone: o.Zone, DryRun: true,
 		}
 	}
 	out := SearchSchedules{Search: s.Name}
@@ -69,6 +71,31 @@ func (c *Control) ScheduleSearch(ctx context.Context, o SearchScheduleOrder) (Se
 	}
 	out.Applied = true
 	return out, nil
+}
+
+// scheduleOf is the name of the schedule that asks a source of a search by itself.
+func (s SavedSearch) scheduleOf(code string) string {
+	return schedule.CanonicalName(s.Name + "." + code)
+}
+
+// schedulesEnded are the schedules of a search that end when another version takes its place:
+// those of sources that it drops and, if it asks for something else, all of them, since that
+// was not read yet and has no cursor to go on from. Without another version all end.
+func (c *Control) schedulesEnded(ctx context.Context, s SavedSearch, next *SavedSearch) (names []string, err error) {
+	all, err := c.standing(ctx)
+	if err != nil && len(all) == 0 {
+		return nil, err
+	}
+	for _, src := range s.Sources {
+		goesOn := next != nil && next.Query == s.Query && slices.Contains(next.codes(), src.Source)
+		isSet := func(st schedule.Standing) bool {
+			return st.Name == s.scheduleOf(src.Source) && st.Source == src.Source && !st.Suggested
+		}
+		if !goesOn && slices.ContainsFunc(all, isSet) {
+			names = append(names, s.scheduleOf(src.Source))
+		}
+	}
+	return names, nil
 }
 
 // canGoOn refuses a source of which a search has no cursor to go on from. A schedule knows

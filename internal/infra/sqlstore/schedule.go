@@ -108,17 +108,19 @@ func (s *Store) SetSchedule(ctx context.Context, st schedule.Standing, a source.
 // [harvest.ErrNotFound] if there is none of that name. Its triggers and its cursor
 // stay.
 func (s *Store) RemoveSchedule(ctx context.Context, name string, a source.Audit) error {
-	return s.write(ctx, "remove schedule", func(x *tx) error {
-		n, err := x.exec(`UPDATE ing_schedule SET removed_at=?, updated_at=?
-			WHERE schedule_name=? AND removed_at IS NULL`, ts(x.now), ts(x.now), name)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return fmt.Errorf("schedule %s: %w", name, harvest.ErrNotFound)
-		}
-		return x.audit(a, map[string]bool{"removed": true})
-	})
+	return s.write(ctx, "remove schedule", func(x *tx) error { return x.removeSchedule(name, a) })
+}
+
+func (x *tx) removeSchedule(name string, a source.Audit) error {
+	n, err := x.exec(`UPDATE ing_schedule SET removed_at=?, updated_at=?
+		WHERE schedule_name=? AND removed_at IS NULL`, ts(x.now), ts(x.now), name)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("schedule %s: %w", name, harvest.ErrNotFound)
+	}
+	return x.audit(a, map[string]bool{"removed": true})
 }
 
 // LastPlanned tells what came of the newest trigger of a scheduler's job that has a

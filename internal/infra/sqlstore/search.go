@@ -77,8 +77,9 @@ func (s *Store) searches(ctx context.Context, where string, args ...any) ([]cont
 }
 
 // SaveSearch writes a version of a search behind those there are. Its selections are made
-// as far as they are new, so that membership is known to be whole from now on.
-func (s *Store) SaveSearch(ctx context.Context, v control.SavedSearch, a source.Audit) (control.SavedSearch, error) {
+// as far as they are new, so that membership is known to be whole from now on. Schedules that
+// ask for what the search no longer does end with it.
+func (s *Store) SaveSearch(ctx context.Context, v control.SavedSearch, schedules []string, a source.Audit) (control.SavedSearch, error) {
 	err := s.write(ctx, "save search", func(x *tx) error {
 		err := x.row(`SELECT COALESCE(MAX(version_no), 0)+1 FROM ing_search WHERE search_name=?`, v.Name).Scan(&v.Version)
 		if err != nil {
@@ -115,6 +116,9 @@ func (s *Store) SaveSearch(ctx context.Context, v control.SavedSearch, a source.
 				return fmt.Errorf("insert source of search: %w", err)
 			}
 		}
+		if err := x.endSchedules(schedules, a); err != nil {
+			return err
+		}
 		after := map[string]any{"version": v.Version, "query": v.Query, "sources": v.Sources}
 		if !v.Begins.IsZero() {
 			after["from"] = harvest.FormatInstant(v.Begins)
@@ -124,9 +128,9 @@ func (s *Store) SaveSearch(ctx context.Context, v control.SavedSearch, a source.
 	return v, err
 }
 
-// RemoveSearch ends a search. Its versions and runs, its records and the cursors of its
-// selections stay.
-func (s *Store) RemoveSearch(ctx context.Context, name string, a source.Audit) error {
+// RemoveSearch ends a search and its schedules. Its versions and runs, its records and the
+// cursors of its selections stay.
+func (s *Store) RemoveSearch(ctx context.Context, name string, schedules []string, a source.Audit) error {
 	return s.write(ctx, "remove search", func(x *tx) error {
 		n, err := x.exec(`UPDATE ing_search SET removed_at=? WHERE search_name=? AND superseded_at IS NULL AND removed_at IS NULL`, ts(x.now), name)
 		if err != nil {
@@ -135,8 +139,25 @@ func (s *Store) RemoveSearch(ctx context.Context, name string, a source.Audit) e
 		if n == 0 {
 			return fmt.Errorf("search %s: %w", name, harvest.ErrNotFound)
 		}
+		if err := x.endSchedules(schedules, a); err != nil {
+			return err
+		}
 		return x.audit(a, map[string]bool{"removed": true})
 	})
+}
+
+// endSchedules removes the schedules of a search, each with a line of the audit that has the
+// actor and the reason of the change they end with. One that is gone already has none.
+func (x *tx) endSchedules(names []string, a source.Audit) error {
+	for _, name := range names {
+		a.Action = "SCHEDULE_REMOVE"
+		a.Object = "schedule/" + name
+		err := x.removeSchedule(name, a)
+		if err != nil && !errors.Is(err, harvest.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // BeginSearchRun notes that a version of a search is run. A run of it that was not ended

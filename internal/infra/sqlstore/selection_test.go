@@ -144,7 +144,7 @@ func searchRows(l *Lab) {
 		l.Helper()
 		v, err := l.Store.SaveSearch(l.ctx(), control.SavedSearch{
 			Name: "x", Query: query, Sources: []control.SearchedSource{{Source: prov, Hash: harvest.HashKey(query), Text: query}},
-		}, audit)
+		}, nil, audit)
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func searchRows(l *Lab) {
 	if again.Version != 3 || again.Sources[0].Selection != v.Sources[0].Selection {
 		l.Errorf("the same query has another selection: %+v", again)
 	}
-	if err := l.Store.RemoveSearch(l.ctx(), "x", audit); err != nil {
+	if err := l.Store.RemoveSearch(l.ctx(), "x", nil, audit); err != nil {
 		l.Error(err)
 	}
 	if _, err := l.Store.Search(l.ctx(), "x"); !errors.Is(err, harvest.ErrNotFound) {
