@@ -41,17 +41,35 @@ func (d *Door) serveChange(out *answer, r *http.Request, body []byte) {
 		replay(out, old, hash)
 		return
 	}
-	d.makeChange(out, r)
+	came := new(outcome)
+	d.makeChange(out, r.WithContext(context.WithValue(r.Context(), outcomeKey{}, came)))
 	// Whoever waits may be gone; what was done is to be remembered all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
 	defer cancel()
 	if out.status == http.StatusOK {
 		err = d.control.KeepReply(ctx, who, key, out.status, out.body.Bytes())
-	} else if out.status < http.StatusInternalServerError {
+	} else if out.status < http.StatusInternalServerError || came.refused {
 		err = d.control.DropReply(ctx, who, key)
 	}
 	if err != nil {
 		d.log.WarnContext(ctx, "the answer to a change is not remembered", "err", err)
+	}
+}
+
+// outcome is what is known of a change that ended with an error.
+type outcome struct {
+	// refused: somebody knows what was wrong, be it the source or the disk, and nothing
+	// was changed.
+	refused bool
+}
+
+// outcomeKey is where the context of a change has its outcome.
+type outcomeKey struct{}
+
+// noteRefusal notes that the change that ctx belongs to, if it does, has changed nothing.
+func noteRefusal(ctx context.Context) {
+	if came, is := ctx.Value(outcomeKey{}).(*outcome); is {
+		came.refused = true
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
 )
 
 // get asks for something and fails unless it comes.
@@ -170,6 +171,40 @@ func TestTheSameKeyIsDoneOnce(t *testing.T) {
 	if n := strings.Count(strings.Join(r.decisions(), "\n"), "source/pubmed many"); n != 1 {
 		t.Errorf("done %d times", n)
 	}
+}
+
+// TestARefusalOfTheSourceFreesTheKey: what the source refused has changed nothing, so that
+// the same call with its key is made once the cause is mended.
+func TestARefusalOfTheSourceFreesTheKey(t *testing.T) {
+	r := newRig(t, nil)
+	call := map[string]any{"source": "generic", "scheduler": "airflow", "job": "daily", "log_id": "1"}
+	wants := func(auth string) {
+		t.Helper()
+		if err := r.oracle.SetGeneric(sim.GenericStyle{Auth: auth}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants("key")
+	r.refused(r.post("/api/v1/triggers", call, "Idempotency-Key", "k1"), 502, "auth_refused")
+	wants("none")
+	r.done(r.post("/api/v1/sources/generic/resume", map[string]any{"reason": "mended", "force": true}))
+	if v := r.done(r.post("/api/v1/triggers", call, "Idempotency-Key", "k1")); v["plan"] != 1.0 {
+		t.Errorf("%v", v)
+	}
+}
+
+// TestAnErrorThatNobodyForesawKeepsTheKey: nobody knows what came of the change, and
+// a person looks before it is sent again.
+func TestAnErrorThatNobodyForesawKeepsTheKey(t *testing.T) {
+	r := newRig(t, nil)
+	if _, err := r.raw().Exec(`CREATE TRIGGER broken BEFORE INSERT ON sys_audit BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
+		t.Fatal(err)
+	}
+	pause := func() *httptest.ResponseRecorder {
+		return r.post("/api/v1/sources/crossref/pause", map[string]any{"reason": "x"}, "Idempotency-Key", "k1")
+	}
+	r.refused(pause(), 500, "failed")
+	r.refused(pause(), 409, "in_hand")
 }
 
 // TestIfMatchHoldsAChangeToWhatWasSeen.

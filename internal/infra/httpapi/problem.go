@@ -93,6 +93,9 @@ func explain(ctx context.Context, err error, code string, log *slog.Logger) *Pro
 		return p
 	}
 	p, known := control.Explain(err, cmp.Or(code, "SOURCE"))
+	if (known || errors.Is(err, harvest.ErrStoreAway)) && !errors.Is(err, harvest.ErrUnknownOutcome) {
+		noteRefusal(ctx)
+	}
 	switch {
 	case known:
 		out := refusal(statusOf(p, err), p.Code, p.Title, p.Next)
