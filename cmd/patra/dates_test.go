@@ -112,3 +112,15 @@ func answer(t *testing.T, into any, args ...string) {
 		t.Fatalf("patra %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
+
+// TestR8_BackfillFromNowRunsTwice: the same command again ends well. That it has nothing to
+// do on the same day is told where time can be held: here midnight may pass.
+func TestR8_BackfillFromNowRunsTwice(t *testing.T) {
+	t.Parallel()
+	_, url := oracle(t, sim.Config{Records: 60, Seed: 3, LimitRPS: -1, Sources: []string{"crossref"}})
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	for range 2 {
+		var rep struct{ Status string }
+		answer(t, &rep, "backfill", "crossref", "--from", "-80d", "--to", "-61d", "--base-url", url+"/crossref", "--db", db, "--json")
+	}
+}

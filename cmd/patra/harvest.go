@@ -61,14 +61,8 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 		if err := checkWorkers(cmd, workers); err != nil {
 			return err
 		}
-		if op == harvest.Backfill {
-			if from == "" || to == "" {
-				return misuse(cmd, "backfill needs both --from and --to")
-			}
-			if req.Activity == "" {
-				// The same command again is the same activity.
-				req.Activity = control.BackfillActivity(from, to, query)
-			}
+		if op == harvest.Backfill && (from == "" || to == "") {
+			return misuse(cmd, "backfill needs both --from and --to")
 		}
 		if dryRun {
 			return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewHarvest(cmd.Context(), req) })

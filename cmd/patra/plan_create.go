@@ -41,6 +41,9 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if !known || req.Operation == harvest.Update {
 				return misuse(cmd, "--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)
 			}
+			if req.Operation == harvest.Backfill && (from == "" || to == "") {
+				return misuse(cmd, "a BACKFILL needs both --from and --to")
+			}
 			var err error
 			req.Manner, err = manner.read(cmd)
 			if err != nil {
@@ -53,9 +56,6 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			req.BaseURL, err = stand.base()
 			if err != nil {
 				return err
-			}
-			if req.Operation == harvest.Backfill && req.Activity == "" {
-				req.Activity = control.BackfillActivity(from, to, query)
 			}
 			if dryRun {
 				return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewHarvest(cmd.Context(), req) })

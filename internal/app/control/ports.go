@@ -131,6 +131,9 @@ type RunStore interface {
 	OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.PlanHead, error)
 	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
 	Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error)
+	// LastActivity is the one that was planned last of those whose name is words, or words
+	// and what follows a dash; empty if there is none.
+	LastActivity(ctx context.Context, provenance string, op harvest.Operation, words string) (string, error)
 	// SetBaseURL sends the requests of the open plans of a namespace to a host.
 	SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error
 	// RequeueFailed queues failed slices again, and says how many.

@@ -93,13 +93,16 @@ func (c *Control) settleSpan(ctx context.Context, s Spoken, cal harvest.Calendar
 	return s.in(cal, now)
 }
 
-// settle turns the words of a request into instants, as its source counts days, and keeps
-// what there is to say of that. A request without words is left as it is.
+// settle turns the words of a request into instants, as its source counts days, names the
+// activity of a BACKFILL, and keeps what there is to say of that. A request without words is left as it is.
 func (r *HarvestRequest) settle(ctx context.Context, c *Control) (err error) {
 	if r.Spoken == (Spoken{}) {
 		return nil
 	}
 	cal := c.calendar(ctx, r.Source, r.Operation, r.Endpoint, r.Query)
 	r.From, r.To, r.notes, err = c.settleSpan(ctx, r.Spoken, cal)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.settleActivity(ctx, c, cal)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -124,4 +125,19 @@ func (s *Store) planIDsSQL(state harvest.PlanState, code string, op harvest.Oper
 		args = append(args, before)
 	}
 	return `SELECT id FROM ing_plan` + s.d.planStateIndex + ` WHERE ` + where + ` ORDER BY id DESC LIMIT ?`, append(args, limit)
+}
+
+// LastActivity is the activity that was planned last of those whose name is words, or
+// words and what follows a dash; empty if there is none.
+func (s *Store) LastActivity(ctx context.Context, provenance string, op harvest.Operation, words string) (name string, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT activity_id FROM ing_plan
+		WHERE provenance_code=? AND operation_code=? AND (activity_id=? OR activity_id LIKE ?) ORDER BY id DESC LIMIT 1`,
+		provenance, op, words, words+"-%").Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the last activity %s of %s: %w", words, provenance, err)
+	}
+	return name, nil
 }
