@@ -182,6 +182,8 @@ type compiler struct {
 	// each endpoint's templates.
 	cfg  map[Usage]Endpoint
 	used map[Usage]readNames
+	// parts are what each endpoint's templates are made of.
+	parts map[Usage][]placedPart
 }
 
 func (c *compiler) fail(path, format string, args ...any) {

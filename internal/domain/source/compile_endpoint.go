@@ -14,6 +14,7 @@ import (
 func (c *compiler) endpoints() error {
 	c.cfg = map[Usage]Endpoint{}
 	c.used = map[Usage]readNames{}
+	c.parts = map[Usage][]placedPart{}
 	if len(c.def.Endpoints) == 0 {
 		c.fail("endpoints", "is required: at least one with usage SEARCH")
 		return nil
@@ -203,6 +204,9 @@ func (c *compiler) templates(path string, e Endpoint) readNames {
 		}
 		c.instanceValues(path, t)
 		all = append(all, t.Names()...)
+		for _, part := range t.Parts {
+			c.parts[e.Usage] = append(c.parts[e.Usage], placedPart{path, part})
+		}
 	}
 	check(path+".path", e.Path)
 	check(path+".body", e.Body)

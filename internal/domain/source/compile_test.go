@@ -262,6 +262,19 @@ func TestCompile_Refuses(t *testing.T) {
 			search(d).Query["filter"] = "from-index-date:${iso(window.from)},until-index-date:${iso(window.to)}"
 		}, "endpoints.works: ${window.to} would ask for more"},
 		{"window not sent", func(d *source.Definition) { search(d).Query["filter"] = "from-index-date:2020" }, "endpoints.works: the templates must ask for ${window.from}"},
+		{"days for seconds", func(d *source.Definition) {
+			search(d).Query["filter"] = "from-index-date:${date(window.from, '2006-01-02')},until-index-date:${iso(window.last)}"
+		}, "endpoints.works.query.filter: layout '2006-01-02' of ${window.from} tells no hour, but window.precision is SECOND"},
+		{"seconds for milliseconds", func(d *source.Definition) {
+			d.Window.Precision = "MILLI"
+			search(d).Query["filter"] = "from-index-date:${iso(window.from)},until-index-date:${date(window.last, '2006-01-02T15:04:05Z')}"
+		}, "endpoints.works.query.filter: layout '2006-01-02T15:04:05Z' of ${window.last} tells no millisecond"},
+		{"half of a layout", func(d *source.Definition) {
+			search(d).Query["filter"] = "from-index-date:${iso(window.from)},until-index-date:${date(window.last, '2006-01-DDT15:04:05')}"
+		}, "endpoints.works.query.filter: layout '2006-01-DDT15:04:05' of ${window.last} tells no day"},
+		{"a layout that is none", func(d *source.Definition) {
+			search(d).Query["filter"] = "from-index-date:${iso(window.from)},until-index-date:${date(window.last, 'YYYY-MM-DD')}"
+		}, `endpoints.works.query.filter: ${date(window.last, 'YYYY-MM-DD')}: layout "YYYY-MM-DD" gives the same text for every instant`},
 		{"minStep below the grain", func(d *source.Definition) { d.Window.MinStep = source.Duration(time.Millisecond) }, "window.minStep: 1ms is below 1s"},
 		{"step of half days", func(d *source.Definition) {
 			d.Window.Precision = "DAY"
@@ -389,6 +402,26 @@ func TestCompile_EveryPagingTypeSendsItsPlace(t *testing.T) {
 }
 
 // TestR22_LinksMayBeStateful as tokens may.
+// A date may be as coarse as the precision, and date and time may be sent apart.
+func TestCompile_LayoutsAsFineAsThePrecision(t *testing.T) {
+	for filter, precision := range map[string]harvest.Precision{
+		"from-index-date:${date(window.from, '2006/01/02')},until-index-date:${date(window.last, '20060102')}":                                                                   "DAY",
+		"from-index-date:${date(window.from, '2006-01-02')} ${date(window.from, '15:04:05')},until-index-date:${epoch(window.last)}":                                             "SECOND",
+		"from-index-date:${iso(window.from)},until-index-date:${page.first ? date(window.last, '2006-01-02T15:04:05.000') : date(window.last, '2006-01-02T15:04:05.000Z07:00')}": "MILLI",
+		"from-index-date:${iso(window.from)},until-index-date:${window.last}":                                                                                                    "MICRO",
+	} {
+		d := def()
+		d.Window.Precision = precision
+		if precision == harvest.PrecisionDay {
+			d.Window.Align = sec(86400)
+			d.Window.MinStep = sec(86400)
+			d.Window.Step = sec(86400)
+		}
+		d.Endpoints[0].Query["filter"] = filter
+		mustCompile(t, d, harvest.Harvest)
+	}
+}
+
 func TestR22_LinksMayBeStateful(t *testing.T) {
 	d := def()
 	links(d)

@@ -53,6 +53,9 @@ func (c *compiler) window() {
 	if precise && !c.byID() {
 		c.lengths(cfg)
 	}
+	if precise && needed && !undated {
+		c.layouts()
+	}
 	c.target()
 	c.cutting(cfg)
 }

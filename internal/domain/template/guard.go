@@ -20,7 +20,10 @@ type guard struct {
 	vars  *Vars
 	names []string
 	calls []string
-	err   error
+	// elements are the lists of which one element is read, each as often as it is.
+	elements []string
+	dates    []Date
+	err      error
 }
 
 var operators = []string{
@@ -78,6 +81,25 @@ func (g *guard) call(n *ast.CallNode) {
 	g.function(callee.Value)
 	g.checkAll(n.Arguments...)
 	g.arguments(callee.Value, n.Arguments)
+	if callee.Value == "date" && len(n.Arguments) == 2 {
+		g.date(n.Arguments[0], n.Arguments[1])
+	}
+}
+
+// date notes how an instant is written, and refuses a layout that tells nothing of it:
+// those of other languages, such as YYYY-MM-DD, are sent as they stand.
+func (g *guard) date(at, layout ast.Node) {
+	text, isText := layout.(*ast.StringNode)
+	if !isText {
+		return
+	}
+	if !slices.ContainsFunc(Units, func(u Unit) bool { return Tells(text.Value, u) }) {
+		g.refuse("layout %q gives the same text for every instant: write 2 January 2006, 15:04:05 as it should look, such as '2006-01-02'", text.Value)
+		return
+	}
+	read := guard{vars: g.vars}
+	read.check(at)
+	g.dates = append(g.dates, Date{Names: read.names, Layout: text.Value})
 }
 
 // arguments checks that the function takes what it is given, as far as its type is
@@ -133,6 +155,9 @@ func (g *guard) member(n *ast.MemberNode) {
 	if name, isName := dotted(n); isName {
 		g.variable(name)
 		return
+	}
+	if list, isName := dotted(n.Node); isName {
+		g.elements = append(g.elements, list)
 	}
 	g.checkAll(n.Node, n.Property)
 }

@@ -56,11 +56,22 @@ type Part struct {
 	// that it calls.
 	Names []string
 	Calls []string
+	// Elements are the lists of which the expression reads one element, each as often
+	// as it does. They are among Names as well.
+	Elements []string
+	// Dates are the calls of date() whose layout stands in the expression.
+	Dates []Date
 	// Type is what the expression gives, as far as that can be told before.
 	Type Kind
 
 	source  string
 	program *vm.Program
+}
+
+// Date is a call of date(): the variables in the instant that is written, and the layout.
+type Date struct {
+	Names  []string
+	Layout string
 }
 
 // IsExpr reports whether the part has to be evaluated.

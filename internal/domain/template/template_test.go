@@ -364,3 +364,45 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// A layout tells what changes when the instant does. The day of the week is no day, and the
+// hour of a clock of twelve without its half no hour.
+func TestTells(t *testing.T) {
+	for layout, want := range map[string][]Unit{
+		"2006-01-02":                     Units[:3],
+		"Monday, 2 Jan 06":               Units[:3],
+		"2006-002":                       Units[:3],
+		"2006-01":                        Units[:2],
+		"2006-MM-DD":                     Units[:1],
+		"YYYY-01-02":                     Units[1:3],
+		"YYYY-MM-DD":                     nil,
+		"%Y-%m-%d":                       nil,
+		"Mon":                            nil,
+		"":                               nil,
+		"15:04":                          Units[3:5],
+		"03:04:05":                       Units[4:6],
+		"03:04:05 PM":                    Units[3:6],
+		"2006-01-02T15:04:05Z07:00":      Units[:6],
+		"2006-01-02T15:04:05.000Z":       Units[:7],
+		"2006-01-02T15:04:05.999999999Z": Units,
+	} {
+		var got []Unit
+		for _, u := range Units {
+			if Tells(layout, u) {
+				got = append(got, u)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q tells %v, want %v", layout, got, want)
+		}
+	}
+}
+
+func TestParse_LayoutsThatTellNothingAreRefused(t *testing.T) {
+	for _, text := range []string{"${date(at, 'YYYY-MM-DD')}", "${date(at, '%Y-%m-%d')}", "${on ? date(exclusive_day(at), '') : ''}", "${at | date('today')}"} {
+		_, err := givenVars.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), "the same text for every instant") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (v *Vars) parsePart(source string) (Part, error) {
 	if err != nil {
 		return Part{}, plainly(err)
 	}
-	part := Part{Names: g.names, Calls: g.calls, Type: kinds[seen.root.Type()], source: source, program: program}
+	part := Part{Names: g.names, Calls: g.calls, Elements: g.elements, Dates: g.dates, Type: kinds[seen.root.Type()], source: source, program: program}
 	if part.Type == KindList {
 		return Part{}, errors.New("a list has no text of its own: use join() or json()")
 	}

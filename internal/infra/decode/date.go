@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // date is a calendar date that may lack its day, or day and month (0).
@@ -190,17 +191,15 @@ func newTimeForm(s string) (timeForm, error) {
 	case "YEAR":
 		return timeForm{kind: timeYear}, nil
 	}
-	// What a layout tells shows in what it makes of two times.
-	a := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
-	tells := func(y, m, d int) bool { return a.Format(s) != a.AddDate(y, m, d).Format(s) }
-	f := timeForm{kind: timeLayout, layout: s, month: tells(0, 1, 0), day: tells(0, 0, 1)}
-	if !tells(1, 0, 0) {
+	f := timeForm{kind: timeLayout, layout: s, month: template.Tells(s, template.Month), day: template.Tells(s, template.Day)}
+	if !template.Tells(s, template.Year) {
 		return f, fmt.Errorf("format %q is no layout with a year, nor RFC3339, EPOCH_S, EPOCH_MS or YEAR", s)
 	}
 	if f.day && !f.month {
 		return f, fmt.Errorf("format %q has a day but no month", s)
 	}
-	if _, err := time.Parse(s, a.Format(s)); err != nil {
+	example := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC).Format(s)
+	if _, err := time.Parse(s, example); err != nil {
 		return f, fmt.Errorf("format %q cannot be read back: %w", s, err)
 	}
 	f.abbreviated = namesZoneOnly(s)
