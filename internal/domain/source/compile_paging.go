@@ -262,4 +262,18 @@ func (c *compiler) batching() {
 	if two && !c.used[UsageDetail].uses("ids") {
 		c.fail(join("endpoints", detail.Name), "a DETAIL endpoint needs ${join(ids, ',')} in a template")
 	}
+	if b := c.def.Batching; two && b != nil && b.IDs > 1 && c.sendsOneID() {
+		c.fail(path, "is %d, but endpoint %s sends one id, ${ids[0]}, and never asks for the others: say idBatchSize: 1, or send all ids in a template, such as ${join(ids, ',')}", b.IDs, detail.Name)
+	}
+}
+
+// sendsOneID reports whether the requests for details name one id of those that are
+// asked for, and never all.
+func (c *compiler) sendsOneID() bool {
+	reads, elements := 0, 0
+	for _, part := range c.parts[UsageDetail] {
+		reads += count(part.Names, "ids")
+		elements += count(part.Elements, "ids")
+	}
+	return reads > 0 && reads == elements
 }

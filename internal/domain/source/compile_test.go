@@ -250,6 +250,7 @@ func TestCompile_Refuses(t *testing.T) {
 
 		{"no batch size", func(d *source.Definition) { twoPhase(d); d.Batching = nil }, "batching.idBatchSize: is required"},
 		{"no ids", func(d *source.Definition) { twoPhase(d); d.Endpoints[1].Form["id"] = "7" }, "endpoints.fetch: a DETAIL endpoint needs ${join(ids"},
+		{"one id of many", func(d *source.Definition) { twoPhase(d); d.Endpoints[1].Form["id"] = "${path(ids[0])}" }, "batching.idBatchSize: is 200, but endpoint fetch sends one id"},
 		{"page in a detail", func(d *source.Definition) { twoPhase(d); d.Endpoints[1].Form["p"] = "${page.no}" }, "endpoints.fetch.form.p: page.no is not known to a DETAIL"},
 		{"details without update time", func(d *source.Definition) { twoPhase(d); d.Endpoints[1].Response.UpdatedAt = nil }, "endpoints.fetch.response.updatedAt: is required"},
 
