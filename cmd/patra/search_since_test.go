@@ -69,5 +69,6 @@ func TestSearch_SinceHoldsWhateverOthersHaveRead(t *testing.T) {
 	if int64(len(renewed)-1) != beside.New {
 		t.Errorf("%d lines of what is new, the run said %d", len(renewed), beside.New)
 	}
-	says(t, must(shared, "report", "search", "recent"), "| Records identified from | "+itoa(beside.Records)+" |")
+	says(t, must(shared, "report", "search", "recent"), "| Records screened | "+itoa(beside.Records)+" |", "|   Changed before the search begins | ")
+	says(t, must(fresh, "report", "search", "recent"), "| Records screened | "+itoa(alone.Records)+" |")
 }

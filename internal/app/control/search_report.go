@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/prisma"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -70,13 +71,24 @@ func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Documen
 
 // countAnew counts again what sources have of a search that is bounded by time. A record that
 // another search has seen changed since the run has moved into that time, and what is told of
-// the records themselves has it.
-func (c *Control) countAnew(ctx context.Context, sources []prisma.Searched, found []SelectionPart) (err error) {
+// the records themselves has it. What others have read of the same query, and what changed before
+// that time, was received and is none of this search.
+func (c *Control) countAnew(ctx context.Context, sources []prisma.Searched, found []SelectionPart) error {
 	for i := range sources {
-		sources[i].Kept, err = c.store.CountMembers(ctx, found[i], math.MaxInt64)
+		s := &sources[i]
+		kept, err := c.store.CountMembers(ctx, found[i], math.MaxInt64)
 		if err != nil {
 			return err
 		}
+		whole := found[i]
+		whole.Since = time.Time{}
+		all, err := c.store.CountMembers(ctx, whole, math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		s.Kept = kept
+		s.Older = all - kept
+		s.SettleReceived()
 	}
 	return nil
 }
@@ -167,7 +179,7 @@ func sumUpPlans(out *prisma.Searched, plans map[harvest.PlanID]SearchPlan) {
 // once is what was frozen with its runs; what is left is counted among the records themselves.
 func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, found []SelectionPart) (prisma.Flow, error) {
 	f := prisma.Flow{Databases: []prisma.FlowCount{}, Registers: []prisma.FlowCount{}, Duplicates: []prisma.FlowCount{}}
-	var quarantined, bad int64
+	var quarantined, bad, older int64
 	for _, s := range sources {
 		n := prisma.FlowCount{Name: s.Name, N: s.Identified(), Announced: s.Announced}
 		f.Identified += n.N
@@ -180,6 +192,7 @@ func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, fou
 		}
 		quarantined += s.Quarantined
 		bad += s.BadIDs
+		older += s.Older
 	}
 	held, err := c.store.MembersByStatus(ctx, found)
 	if err != nil {
@@ -190,6 +203,9 @@ func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, fou
 		{Name: "Without details at the source", N: bad},
 		{Name: "Withdrawn by the source", N: held[harvest.RecordGone]},
 		{Name: "Merged by the source into another", N: held[harvest.RecordMerged]},
+	}
+	if older > 0 {
+		f.Other = append(f.Other, prisma.FlowCount{Name: "Changed before the search begins", N: older})
 	}
 	f.Removed = f.Ineligible + f.ReadAgain
 	for _, o := range f.Other {

@@ -108,6 +108,9 @@ func (r Document) totals() (out []string) {
 		if s.Uncounted > 0 {
 			said += fmt.Sprintf(", %d kept of pages that are not counted any more", s.Uncounted)
 		}
+		if s.Older > 0 {
+			said += fmt.Sprintf(", %d changed before the search begins", s.Older)
+		}
 		out = append(out, fmt.Sprintf("%s: %s, %d received: %d filtered here, %d received again, %d could not be read, %d kept; ids without details: %d",
 			s.Name, said, s.Received, s.Filtered, s.ReadAgain, s.Quarantined, s.Kept, s.BadIDs))
 	}

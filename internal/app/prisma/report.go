@@ -68,14 +68,16 @@ type Searched struct {
 
 	// What was received was filtered, is in quarantine, is kept, or is one of these again:
 	//
-	//	Received + Uncounted = Filtered + ReadAgain + Quarantined + Kept
+	//	Received + Uncounted = Filtered + Older + ReadAgain + Quarantined + Kept
 	//
 	// What was filtered is not stored, so that a record that was received twice and did not
 	// fit is filtered twice. All else is counted once, and what came of it again is ReadAgain.
 	Announced *int64 `json:"announced,omitempty"` // none: the source did not say
 	Received  int64  `json:"received"`
 	Filtered  int64  `json:"filtered"`
-	ReadAgain int64  `json:"read_again"`
+	// Older are held for another search of the same query, and changed before this one begins.
+	Older     int64 `json:"older,omitempty"`
+	ReadAgain int64 `json:"read_again"`
 	// Uncounted are kept of pages that Received does not tell of, as far as there are more of
 	// them than were read again: their plan was archived before a run could tell of it, or
 	// their walk was broken off.
@@ -93,7 +95,7 @@ type Searched struct {
 // that it was read again; and of what is held beyond what was received, that its pages are
 // not counted.
 func (s *Searched) SettleReceived() {
-	again := s.Received - s.Filtered - s.Quarantined - s.Kept
+	again := s.Received - s.Filtered - s.Older - s.Quarantined - s.Kept
 	s.ReadAgain = max(0, again)
 	s.Uncounted = max(0, -again)
 }
