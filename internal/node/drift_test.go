@@ -150,7 +150,7 @@ func drift(t *testing.T, e patratest.Engine, code string, disturb bool) (seen []
 			}
 		}
 	})
-	ex := n.Executor(executor.Config{Provenance: code, Operation: harvest.Harvest, Idle: func(ctx context.Context) (bool, error) {
+	ex := n.Executor(executor.Config{Provenance: code, Operation: harvest.Harvest, Idle: func(ctx context.Context, _ int) (bool, error) {
 		w, err := n.Control.Work(ctx, code, harvest.Harvest)
 		return w.Ready+w.Leased+w.Later == 0, err
 	}})

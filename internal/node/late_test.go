@@ -59,7 +59,7 @@ func (s *served) live(span, every time.Duration) {
 		if err := s.Steward().Tick(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
-		ex := s.Executor(executor.Config{Idle: func(ctx context.Context) (bool, error) {
+		ex := s.Executor(executor.Config{Idle: func(ctx context.Context, _ int) (bool, error) {
 			w, err := s.Control.Work(ctx, "generic", harvest.Backfill)
 			return w.Ready+w.Leased+w.Later == 0, err
 		}})

@@ -96,7 +96,7 @@ func about(s *wire.Span, key string) string {
 // runAll works on the tasks of a source until none is left.
 func runAll(t *testing.T, n *node.Node, code string) {
 	t.Helper()
-	err := n.Executor(executor.Config{Idle: func(ctx context.Context) (bool, error) {
+	err := n.Executor(executor.Config{Idle: func(ctx context.Context, _ int) (bool, error) {
 		open, err := n.Store.OpenSlices(ctx, code, harvest.Harvest)
 		return open == 0, err
 	}}).Run(t.Context())

@@ -221,6 +221,6 @@ type Work struct {
 	Ready    int64        // could be leased now
 	Leased   int64        // in somebody's hands
 	Later    int64        // queued for later
-	NextAt   time.Time    // when the first of those is due
-	NextCode harvest.Code // why it waits
+	NextAt   time.Time    // when the first of those is due, or of those in hand was to be heard of
+	NextCode harvest.Code // why what is queued for later waits, where nothing is in hand
 }

@@ -114,7 +114,7 @@ func (r *run) planWhenRested(ctx context.Context) (planner.Planned, error) {
 		if f.Code != harvest.CodeBroken {
 			return planned, err
 		}
-		r.watch.waiting(Work{Later: 1, NextAt: time.Now().Add(f.RetryAfter), NextCode: f.Code})
+		r.watch.waiting(Work{Later: 1, NextAt: time.Now().Add(f.RetryAfter), NextCode: f.Code}, 0)
 		select {
 		case <-ctx.Done():
 			return planned, ctx.Err()
@@ -127,7 +127,7 @@ func (r *run) planWhenRested(ctx context.Context) (planner.Planned, error) {
 func (r *run) work(ctx context.Context) error {
 	code, op := r.trigger.Provenance, r.trigger.Operation
 	var countAgain time.Time // to count what is left takes long where that is much
-	idle := func(ctx context.Context) (end bool, err error) {
+	idle := func(ctx context.Context, working int) (end bool, err error) {
 		began := time.Now()
 		if began.Before(countAgain) {
 			return false, nil
@@ -137,7 +137,7 @@ func (r *run) work(ctx context.Context) error {
 			return false, err
 		}
 		countAgain = time.Now().Add(20 * time.Since(began))
-		r.watch.waiting(w)
+		r.watch.waiting(w, working)
 		if w.Ready+w.Leased+w.Later == 0 {
 			return true, nil
 		}

@@ -96,11 +96,21 @@ func (w *Watch) observe(e executor.Event) {
 	}
 }
 
-// waiting shows what the queue says.
-func (w *Watch) waiting(k Work) {
-	if k.Ready+k.Leased == 0 && k.Later > 0 {
-		w.wait.Store(&wait{fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), WaitReason(k.NextCode)), k.NextAt})
+// waiting shows what the queue says, where nothing of it can be taken and none of the tasks
+// of this process goes on. Of what is leased then others are the owners: one that was killed
+// stays it until its lease is over.
+func (w *Watch) waiting(k Work, working int) {
+	if k.Ready > 0 || working > 0 || k.Leased+k.Later == 0 {
+		return
 	}
+	why := WaitReason(k.NextCode)
+	switch {
+	case k.Leased > 0 && k.Later > 0:
+		why = fmt.Sprintf("another process has a part of the rest in hand, the other is not due yet (%s)", ReasonLeaseHeld)
+	case k.Leased > 0:
+		why = fmt.Sprintf("another process has the rest in hand (%s)", ReasonLeaseHeld)
+	}
+	w.wait.Store(&wait{fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), why), k.NextAt})
 }
 
 // tried shows that the source has to be asked again, until it answers.

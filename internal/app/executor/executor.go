@@ -38,8 +38,9 @@ type Config struct {
 	Resting func(ctx context.Context) []harvest.Rest
 	// Gone, if set, reports that another owner is known to have ended. It must be quick.
 	Gone func(owner string) bool
-	// Idle, if set, is asked when there is nothing to take; true ends the run.
-	Idle func(ctx context.Context) (bool, error)
+	// Idle, if set, is asked when there is nothing to take, and told how many tasks of
+	// this process go on; true ends the run.
+	Idle func(ctx context.Context, working int) (bool, error)
 	// Observe, if set, is told what happens. It must be quick.
 	Observe func(Event)
 	// Trace, if set, is told of runs and pages while they go on.
@@ -229,7 +230,7 @@ func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struc
 		}
 		<-busy
 		if e.cfg.Idle != nil {
-			idle, err := e.cfg.Idle(taking)
+			idle, err := e.cfg.Idle(taking, len(busy))
 			if err != nil && taking.Err() == nil {
 				return err
 			}

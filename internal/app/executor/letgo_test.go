@@ -53,7 +53,7 @@ func TestR50_StoredPageIsLetGo(t *testing.T) {
 		up := &lender{willing: willing{pages: pages, takes: time.Second}}
 		ex := executor.New(executor.Config{
 			Workers: 1, Poll: time.Minute,
-			Idle: func(context.Context) (bool, error) {
+			Idle: func(context.Context, int) (bool, error) {
 				return b.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='SUCCEEDED'`) == tasks, nil
 			},
 		}, b.Node.Store, up, slog.New(slog.DiscardHandler))

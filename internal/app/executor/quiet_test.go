@@ -85,7 +85,7 @@ func TestP20_WalkHaltsWhereQuietHoursBegin(t *testing.T) {
 								}
 							}
 						},
-						Idle: func(context.Context) (bool, error) {
+						Idle: func(context.Context, int) (bool, error) {
 							return b.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='SUCCEEDED'`) == tasks, nil
 						},
 					}, b.Node.Store, w, slog.New(slog.DiscardHandler))

@@ -25,7 +25,7 @@ func (l *leasing) LeaseTasks(_ context.Context, r harvest.LeaseRequest) ([]harve
 func TestR19_TurnsAreKept(t *testing.T) {
 	t.Parallel()
 	st := &leasing{}
-	e := executor.New(executor.Config{Poll: 1, Idle: func(context.Context) (bool, error) { return len(st.turns) > 3, nil }}, st, nil, slog.New(slog.DiscardHandler))
+	e := executor.New(executor.Config{Poll: 1, Idle: func(context.Context, int) (bool, error) { return len(st.turns) > 3, nil }}, st, nil, slog.New(slog.DiscardHandler))
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
